@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* One guest from definition to end: boot it, watch it, collect what it said, leave nothing behind. */
+#ifndef QUIRKLAB_HARNESS_GUEST_GUEST_H
+#define QUIRKLAB_HARNESS_GUEST_GUEST_H
+
+#include "harness/cpu/realise.h"
+#include "harness/guest/connection.h"
+#include "harness/guest/observation.h"
+#include "harness/util/text.h"
+
+enum guest_image { GUEST_BARE, GUEST_LINUX };
+
+struct guest_request {
+	enum guest_image image;
+	const char *kernel;  /* the bare ELF, or the Linux kernel */
+	const char *initrd;  /* Linux: the initramfs; else NULL */
+	const char *cmdline; /* kernel command line; the rack's cpus=N is added by guest_boot */
+	/* One CPU: the guest's own. More (bare only): a rack, CPU i is number i + 1 in the report. */
+	const struct realised *const *cpus;
+	size_t cpu_count;
+	bool rack; /* make a rack even of one CPU */
+	unsigned memory_mib; /* 0: the image's default */
+	double timeout_scale; /* 1.0: as it is; scales all limits of the watchdog */
+};
+
+enum guest_end {
+	GUEST_FINISHED,	   /* REPORT_END came */
+	GUEST_HUNG,	   /* no progress (bytes, frames) for longer than the limit */
+	GUEST_CRASHED,	   /* panic, triple fault, or QEMU died */
+	GUEST_ERROR,	   /* libvirt refused or failed: the lab's own fault */
+	GUEST_INTERRUPTED, /* connection_interrupt */
+};
+
+struct guest_result {
+	enum guest_end end;
+	char reason[512]; /* one line; "" for GUEST_FINISHED */
+	struct report_reader *reader;
+	struct text report, console, qemu; /* raw, each bounded (report 16 MiB, console 1 MiB) */
+	double create, guest, destroy; /* seconds: define and start; resume to the last frame; end */
+};
+
+/* Runs the guest to its end. Never fails: what went wrong is in the result. Thread-safe. */
+void guest_boot(struct connection *connection, const struct guest_request *request,
+		struct guest_result *result);
+void guest_result_free(struct guest_result *result);
+
+/* The domain XML and the rest of what guest_boot would define (for show and repro). Caller frees. */
+char *guest_domain_xml(struct connection *connection, const struct guest_request *request,
+		       const char *name, struct error *err);
+
+/* --- Linux images ------------------------------------------------------------------------------ */
+
+/* The newest readable kernel of /boot/vmlinuz-* and /usr/lib/modules/VERSION/vmlinuz; caller frees. */
+char *kernel_find(struct error *err);
+/* Writes an initramfs (newc, with libarchive) with `agent` as /init. Whole or not at all. */
+int initramfs_write(const char *path, const char *agent, struct error *err);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* A cell and its verdict: the record that every report is made from (CONTRACT, Results). */
+#ifndef QUIRKLAB_HARNESS_JUDGE_CELL_H
+#define QUIRKLAB_HARNESS_JUDGE_CELL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "harness/cpu/cpu.h"
+
+enum verdict {
+	VERDICT_PASS,
+	VERDICT_FAIL,
+	VERDICT_MISMATCH,
+	VERDICT_SKIP,
+	VERDICT_HUNG,
+	VERDICT_CRASHED,
+	VERDICT_ERROR,
+	VERDICTS
+};
+const char *verdict_name(enum verdict verdict);
+bool verdict_find(const char *name, enum verdict *verdict);
+
+struct pick {
+	char operation[32], class[16];
+	uint64_t size;
+	bool size_known;
+	/* Paths; "" means null. */
+	char expected[32], says[32];
+	char does[192];
+	char row[64];	  /* quirk row's name; "" null */
+	char reason[256]; /* in words, from the dispatcher */
+	uint8_t executable; /* enum report_executable */
+	enum verdict verdict;
+	char why[256]; /* of the verdict, "" for pass */
+	char depends[32][16]; /* mismatch: the names that differ */
+	size_t depends_count;
+};
+
+#define CELL_PICKS_MAX 64
+
+struct cell_result {
+	char run[64];
+	char cell[CPU_NAME_MAX + 64]; /* NAME/IMAGE/SUBJECT */
+	char name[CPU_NAME_MAX];
+	char vendor[13];
+	unsigned family, model, stepping;
+	char *edits[16];
+	size_t edit_count;
+	char image[64], subject[64];
+	char accel[8]; /* tcg, kvm, none */
+	unsigned pack;
+	enum verdict verdict;
+	char reason[512]; /* "" : null; pass and fail may have none */
+	unsigned tries;
+	struct pick picks[CELL_PICKS_MAX];
+	size_t pick_count;
+	struct cpu_difference difference;
+	char *difference_names; /* storage behind difference where it was read from a file; owned */
+	char qemu[32], libvirt[32], kernel[64], libc[32]; /* versions, "" unknown */
+	struct {
+		double create, guest, destroy, total;
+	} seconds;
+};
+
+void cell_result_free(struct cell_result *result);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Observed against expected. Knows the golden picks (cpu-models/expect/), decodes the witness
+ * (Zydis) and says what each call really did; shares no code with the dispatcher.
+ */
+#ifndef QUIRKLAB_HARNESS_JUDGE_JUDGE_H
+#define QUIRKLAB_HARNESS_JUDGE_JUDGE_H
+
+#include "harness/cpu/cpu.h"
+#include "harness/guest/observation.h"
+#include "harness/judge/cell.h"
+
+/* The golden picks of one subject: expect/SUBJECT[-VERSION].tsv, plus models.tsv for `dispatch`. */
+struct expectations;
+/* version: what the guest reports ("6.1.0-57"), or NULL; the file with the longest version prefix is
+ * taken. *out is NULL with return 0 where no file fits: every cell is then a skip. */
+int expectations_read(struct expectations **out, const char *subject, const char *version,
+		      struct error *err);
+void expectations_free(struct expectations *expectations);
+size_t expectations_columns(const struct expectations *expectations);
+const char *expectations_column(const struct expectations *expectations, size_t column); /* OP@CLASS */
+/* The expected path, or NULL where the table has no row for this CPU. */
+const char *expectations_pick(const struct expectations *expectations, const struct cpu *cpu,
+			      const char *operation, const char *class);
+
+/* What one call did: the class of its main store, and what follows it. */
+struct deed {
+	char path[32];	/* "movnti"; "" where nothing was stored */
+	char text[192]; /* "movnti; head mov + clwb; sfence" */
+	bool fence_last; /* an sfence (or mfence) after the last store or flush */
+	bool flushes;	 /* every cached store is followed by a flush instruction */
+	char flush[16];	 /* clwb, clflushopt, clflush, or "" */
+};
+void witness_decode(struct deed *out, const struct observation *observation,
+		    const struct observed_pick *pick);
+
+/* Judges one CPU's observation. Fills picks, difference, verdict and reason of *result; identity,
+ * image, subject and times are the caller's. */
+void judge(struct cell_result *result, const struct cpu *asked, const struct observation *observation,
+	   const struct expectations *expectations);
+
+#endif

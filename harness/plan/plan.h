@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* Which cells a run has, how they share guests, and the results directory that records them. */
+#ifndef QUIRKLAB_HARNESS_PLAN_PLAN_H
+#define QUIRKLAB_HARNESS_PLAN_PLAN_H
+
+#include "harness/cpu/cpu.h"
+#include "harness/guest/guest.h"
+#include "harness/judge/cell.h"
+#include "harness/judge/judge.h"
+
+struct plan_options {
+	enum guest_image image;
+	const char *subject; /* "dispatch" */
+	unsigned jobs;	     /* guests at once, 1.. */
+	unsigned pack;	     /* CPUs of a rack, 1..200; 1: one guest each */
+	unsigned shard, shards; /* 1..shards; 0, 0: all */
+	double timeout_scale;
+	const char *kernel;  /* Linux; NULL: kernel_find */
+	const char *bare;    /* another bare image, for tests; NULL: the built one */
+};
+
+struct plan_cell {
+	const struct cpu *cpu;
+	char name[CPU_NAME_MAX + 64]; /* NAME/IMAGE/SUBJECT */
+	bool finished;		      /* a result is there already (--resume) */
+};
+
+struct plan {
+	struct plan_cell *cells;
+	size_t count;
+};
+
+/* Every CPU of the list once, in order, of this shard. ERROR_INPUT where two cells share a name. */
+int plan_make(struct plan *plan, const struct cpu_list *cpus, const struct plan_options *options,
+	      struct error *err);
+void plan_free(struct plan *plan);
+
+/* --- the results directory: plan.jsonl, results.jsonl, cells/CELL/{console,report,qemu}.log ------- */
+struct results;
+/* path NULL: ./results/DATE-TIME, and ./results/latest points to it. resume: goes on with path, or
+ * latest: reads its plan, marks finished cells, and cuts a torn last line off. Locked: two runs never
+ * share a directory. */
+struct results *results_open(const char *path, bool resume, struct plan *plan, struct error *err);
+const char *results_path(const struct results *results);
+const char *results_run(const struct results *results); /* the run's name, in each record */
+/* The finished cells of a resumed run, for the summary: calls each(context, result). */
+int results_each(struct results *results, void (*each)(void *, const struct cell_result *),
+		 void *context, struct error *err);
+/* Appends and syncs. Thread-safe. */
+int results_add(struct results *results, const struct cell_result *result, struct error *err);
+int results_logs(struct results *results, const char *cell, const struct guest_result *guest,
+		 struct error *err);
+void results_close(struct results *results);
+
+/* --- running it -------------------------------------------------------------------------------- */
+struct schedule_events {
+	void *context;
+	/* One call at a time, from any thread, in order of finishing. */
+	void (*cell)(void *context, const struct cell_result *result);
+};
+/*
+ * Runs every unfinished cell: packs bare cells of base type into racks, boots them `jobs` at a time on
+ * the connections, judges, records. Cells of a rack that died run again alone (their first try); hung,
+ * crashed and error cells are retried once. Returns 0 when every planned cell has a result, -1 with
+ * ERROR_LAB where the results could not be written or it was interrupted.
+ */
+int schedule_run(const struct plan *plan, const struct plan_options *options,
+		 struct connection *const *connections, size_t connection_count,
+		 struct results *results, const struct schedule_events *events, struct error *err);
+
+#endif
