@@ -19,13 +19,13 @@ ifeq ($(filter deps,$(MAKECMDGOALS)),)
 HAVE_DEPS := $(shell ./.ci/deps --have && echo yes)
 endif
 
-LIBS       := libvirt libvirt-qemu libxml-2.0 jansson libarchive zydis
+LIBS       := libvirt libvirt-qemu libxml-2.0 jansson libarchive
 HOST_CFLAGS = -std=gnu17 $(OPT) $(WARN) $(SANITIZE) -I. -D_GNU_SOURCE -pthread \
 	-DQUIRKLAB_VERSION='"$(VERSION)"' \
 	-DQUIRKLAB_DATADIR='"$(PREFIX)/share/quirklab"' \
 	-DQUIRKLAB_LIBEXECDIR='"$(PREFIX)/libexec/quirklab"' \
 	$(shell pkg-config --cflags $(LIBS) 2>/dev/null)
-HOST_LIBS   = $(SANITIZE) $(shell pkg-config --libs $(LIBS) 2>/dev/null) -pthread
+HOST_LIBS   = $(SANITIZE) $(shell pkg-config --libs $(LIBS) 2>/dev/null) -lZydis -pthread
 # The dispatcher, freestanding: no libc, no SSE registers behind its back, no tail of its own.
 DISPATCH_CFLAGS = -std=gnu17 $(OPT) $(WARN) -I. -ffreestanding -fno-builtin -fno-stack-protector \
 	-fno-tree-loop-distribute-patterns -fcf-protection=none -fno-pic -fno-pie \
@@ -66,8 +66,13 @@ $(B)/libharness.a: $(HARNESS_OBJ)
 
 LAB_SRC := $(wildcard lab/*.c)
 LAB_OBJ := $(LAB_SRC:%.c=$(B)/host/%.o)
-$(B)/quirklab: $(LAB_OBJ) $(B)/libharness.a $(B)/libdispatch.a
+$(B)/quirklab: $(LAB_OBJ) $(B)/libharness.a $(B)/libdispatch.a | $(B)/cpu-models
 	$(CC) -no-pie -o $@ $^ $(HOST_LIBS)
+
+# The program finds its data beside itself, wherever B is.
+$(B)/cpu-models:
+	@mkdir -p $(B)
+	ln -sfn $(CURDIR)/cpu-models $@
 
 # --- guests ---------------------------------------------------------------------------------------
 include images/bare/rules.mk

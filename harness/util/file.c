@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+/* Files read whole, written whole or not at all, appended and synced; folders made and removed. */
+#include "harness/util/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/util/cleanup.h"
+#include "harness/util/text.h"
+
+int file_read(const char *path, size_t most, char **bytes, size_t *length, struct error *err)
+{
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP_TEXT struct text text = { 0 };
+	char chunk[65536];
+	struct stat st;
+	ssize_t got;
+
+	if (fd < 0)
+		return error_set(err, ERROR_INPUT, "%s: %s", path, strerror(errno));
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+		return error_set(err, ERROR_INPUT, "%s: is a folder, a file was expected", path);
+	while ((got = read(fd, chunk, sizeof(chunk))) != 0) {
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return error_set(err, ERROR_INPUT, "%s: %s", path, strerror(errno));
+		if (text.length + (size_t)got > most)
+			return error_set(err, ERROR_INPUT, "%s: larger than %zu bytes", path, most);
+		text_add(&text, chunk, (size_t)got);
+	}
+	text_add(&text, "", 0); /* so that an empty file too is a string */
+	*bytes = text.bytes;
+	*length = text.length;
+	text = (struct text){ 0 };
+	return 0;
+}
+
+static int write_all(int fd, const void *bytes, size_t length)
+{
+	const char *from = bytes;
+
+	while (length) {
+		ssize_t put = write(fd, from, length);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return -1;
+		from += put;
+		length -= (size_t)put;
+	}
+	return 0;
+}
+
+int file_write(const char *path, const void *bytes, size_t length, struct error *err)
+{
+	CLEANUP_FREE char *temporary = xasprintf("%s.XXXXXX", path);
+	int fd = mkostemp(temporary, O_CLOEXEC);
+	mode_t mask;
+	int saved;
+
+	if (fd < 0)
+		return error_set(err, ERROR_LAB, "%s: %s", path, strerror(errno));
+	mask = umask(0);
+	umask(mask);
+	if (write_all(fd, bytes, length) < 0 || fchmod(fd, 0666 & ~mask) < 0 || fsync(fd) < 0) {
+		saved = errno;
+		close(fd);
+		unlink(temporary);
+		return error_set(err, ERROR_LAB, "%s: %s", path, strerror(saved));
+	}
+	if (close(fd) < 0 || rename(temporary, path) < 0) {
+		saved = errno;
+		unlink(temporary);
+		return error_set(err, ERROR_LAB, "%s: %s", path, strerror(saved));
+	}
+	return 0;
+}
+
+int file_append_synced(int fd, const char *name, const void *bytes, size_t length,
+		       struct error *err)
+{
+	off_t end = lseek(fd, 0, SEEK_END);
+	int saved;
+
+	if (end < 0)
+		return error_set(err, ERROR_LAB, "%s: %s", name, strerror(errno));
+	if (write_all(fd, bytes, length) == 0 && fdatasync(fd) == 0)
+		return 0;
+	saved = errno;
+	/* Half a record would spoil the next one. Where this fails too, a reader cuts the torn line. */
+	if (ftruncate(fd, end) < 0)
+		return error_set(err, ERROR_LAB, "%s: %s, and the torn record stays: %s", name,
+				 strerror(saved), strerror(errno));
+	return error_set(err, ERROR_LAB, "%s: %s", name, strerror(saved));
+}
+
+int folder_make(const char *path, struct error *err)
+{
+	CLEANUP_FREE char *partial = xstrdup(path);
+	struct stat st;
+
+	for (char *slash = partial + (*partial == '/'); *slash; slash++) {
+		if (*slash != '/')
+			continue;
+		*slash = '\0';
+		if (mkdir(partial, 0777) < 0 && errno != EEXIST)
+			return error_set(err, ERROR_LAB, "%s: %s", partial, strerror(errno));
+		*slash = '/';
+	}
+	if (mkdir(partial, 0777) < 0 && errno != EEXIST)
+		return error_set(err, ERROR_LAB, "%s: %s", path, strerror(errno));
+	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return error_set(err, ERROR_LAB, "%s: exists and is no folder", path);
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+	(void)st;
+	(void)type;
+	(void)where;
+	return remove(path) < 0 && errno != ENOENT ? -1 : 0;
+}
+
+int folder_remove(const char *path, struct error *err)
+{
+	/* 16 descriptors: the depth of our folders is under 8. */
+	if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) < 0 && errno != ENOENT)
+		return error_set(err, ERROR_LAB, "%s: %s", path, strerror(errno));
+	return 0;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+/* Where the lab's own files are: an override, the build tree, or where they were installed. */
+#include "harness/util/paths.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/util/cleanup.h"
+#include "harness/util/text.h"
+
+/* The folder of the running program, without a slash at the end; NULL where /proc does not say. */
+static char *program_folder(void)
+{
+	char link[4096];
+	ssize_t length = readlink("/proc/self/exe", link, sizeof(link) - 1);
+	char *slash;
+
+	if (length <= 0)
+		return NULL;
+	link[length] = '\0';
+	slash = strrchr(link, '/');
+	if (!slash)
+		return NULL;
+	*slash = '\0';
+	return xstrdup(link);
+}
+
+/* The first folder that has `mark`: OVERRIDE, PROGRAM/beside (a build tree), else `installed`. */
+static char *find(const char *override, const char *const beside[], const char *mark,
+		  const char *installed, const char *file)
+{
+	const char *chosen = getenv(override);
+	CLEANUP_FREE char *program = program_folder();
+
+	if (chosen && *chosen)
+		return xasprintf("%s/%s", chosen, file);
+	for (size_t i = 0; program && beside[i]; i++) {
+		CLEANUP_FREE char *sign = xasprintf("%s/%s/%s", program, beside[i], mark);
+
+		if (access(sign, F_OK) == 0)
+			return xasprintf("%s/%s/%s", program, beside[i], file);
+	}
+	return xasprintf("%s/%s", installed, file);
+}
+
+/* A program of the build tree is build/quirklab or build/tests/NAME; the build tree has a link to
+ * the data and a folder of images. */
+char *path_models(const char *file)
+{
+	static const char *const beside[] = { "cpu-models", "../cpu-models", NULL };
+
+	return find("QUIRKLAB_MODELS", beside, "catalogue.tsv", QUIRKLAB_DATADIR "/cpu-models", file);
+}
+
+char *path_image(const char *file)
+{
+	static const char *const beside[] = { "images", "../images", NULL };
+
+	return find("QUIRKLAB_IMAGES", beside, "bare.elf", QUIRKLAB_LIBEXECDIR "/images", file);
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+/* A growable string, allocation that aborts, and the one way to make foreign bytes printable. */
+#include "harness/util/text.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *or_abort(void *memory)
+{
+	if (!memory)
+		abort();
+	return memory;
+}
+
+void *xmalloc(size_t size)
+{
+	return or_abort(malloc(size ? size : 1));
+}
+
+void *xcalloc(size_t count, size_t size)
+{
+	return or_abort(calloc(count ? count : 1, size ? size : 1));
+}
+
+void *xrealloc(void *old, size_t size)
+{
+	return or_abort(realloc(old, size ? size : 1));
+}
+
+char *xstrdup(const char *string)
+{
+	return or_abort(strdup(string));
+}
+
+char *xasprintf(const char *format, ...)
+{
+	char *string;
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = vasprintf(&string, format, arguments);
+	va_end(arguments);
+	if (length < 0)
+		abort();
+	return string;
+}
+
+/* Makes room for `more` bytes and a NUL behind what is there. */
+static void text_reserve(struct text *text, size_t more)
+{
+	size_t wanted;
+
+	if (__builtin_add_overflow(text->length, more, &wanted) || wanted > SIZE_MAX / 2 - 1)
+		abort();
+	wanted++;
+	if (wanted <= text->room)
+		return;
+	while (text->room < wanted)
+		text->room = text->room ? 2 * text->room : 256;
+	text->bytes = xrealloc(text->bytes, text->room);
+}
+
+void text_add(struct text *text, const void *bytes, size_t length)
+{
+	text_reserve(text, length);
+	if (length)
+		memcpy(text->bytes + text->length, bytes, length);
+	text->length += length;
+	text->bytes[text->length] = '\0';
+}
+
+void text_addf(struct text *text, const char *format, ...)
+{
+	va_list arguments, again;
+	int length;
+
+	va_start(arguments, format);
+	va_copy(again, arguments);
+	length = vsnprintf(NULL, 0, format, arguments);
+	va_end(arguments);
+	if (length < 0)
+		abort();
+	text_reserve(text, (size_t)length);
+	vsnprintf(text->bytes + text->length, (size_t)length + 1, format, again);
+	va_end(again);
+	text->length += (size_t)length;
+}
+
+const char *text_string(const struct text *text)
+{
+	return text->bytes ? text->bytes : "";
+}
+
+void text_free(struct text *text)
+{
+	free(text->bytes);
+	*text = (struct text){ 0 };
+}
+
+char *text_printable(char *out, size_t room, const void *bytes, size_t length)
+{
+	static const char digits[] = "0123456789abcdef";
+	const unsigned char *from = bytes;
+	size_t used = 0;
+
+	if (!room)
+		return out;
+	for (size_t i = 0; i < length; i++) {
+		bool plain = from[i] >= ' ' && from[i] < 0x7f;
+
+		if (used + (plain ? 1 : 4) >= room)
+			break;
+		if (plain) {
+			out[used++] = (char)from[i];
+		} else {
+			out[used++] = '\\';
+			out[used++] = 'x';
+			out[used++] = digits[from[i] >> 4];
+			out[used++] = digits[from[i] & 15];
+		}
+	}
+	out[used] = '\0';
+	return out;
+}
