@@ -1,8 +1,14 @@
 # quirklab. `make run` and `make check` do everything, installing what is missing first.
 #
-#   make            build the program and the guests      make run     the catalogue against the dispatcher
-#   make check      all tests (under 15 minutes)          make bench   speed, as ratios against plain QEMU
-#   make lint       formatters and static analysers       make install into PREFIX (/usr/local)
+#   make              build the program and the guests
+#   make run          the catalogue against the dispatcher, in bare guests     (RUN='SPEC... --option')
+#   make check        all tests (under 15 minutes); check-full adds the heavy ones
+#   make check-fresh  both in a minimal root of SUITE=bookworm or SUITE=trixie (as root)
+#   make bench        speed, as ratios against plain QEMU
+#   make fuzz         every fuzzer for FUZZ_SECONDS=600
+#   make lint         formatters and static analysers
+#   make install      into PREFIX=/usr/local below DESTDIR=; make uninstall
+#   make deps         install the Debian packages that all this needs
 #
 # Every .c file of a folder belongs to that folder's library; nothing is listed twice.
 
@@ -14,39 +20,50 @@ WARN     := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototy
 OPT      ?= -O2 -g
 SANITIZE ?=
 DEPGEN    = -MMD -MP
+# Recursive makes use all cores, unless the user said how many.
+PARALLEL  = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
-ifeq ($(filter deps,$(MAKECMDGOALS)),)
-HAVE_DEPS := $(shell ./.ci/deps --have && echo yes)
-endif
+LIBS       := libvirt libvirt-qemu libxml-2.0 jansson libarchive zydis
+LIB_CFLAGS := $(shell pkg-config --cflags $(LIBS) 2>/dev/null)
+LIB_LIBS   := $(shell pkg-config --libs $(LIBS) 2>/dev/null)
 
-LIBS       := libvirt libvirt-qemu libxml-2.0 jansson libarchive
 HOST_CFLAGS = -std=gnu17 $(OPT) $(WARN) $(SANITIZE) -I. -D_GNU_SOURCE -pthread \
 	-DQUIRKLAB_VERSION='"$(VERSION)"' \
 	-DQUIRKLAB_DATADIR='"$(PREFIX)/share/quirklab"' \
 	-DQUIRKLAB_LIBEXECDIR='"$(PREFIX)/libexec/quirklab"' \
-	$(shell pkg-config --cflags $(LIBS) 2>/dev/null)
-HOST_LIBS   = $(SANITIZE) $(shell pkg-config --libs $(LIBS) 2>/dev/null) -lZydis -pthread
-# The dispatcher, freestanding: no libc, no SSE registers behind its back, no tail of its own.
+	$(LIB_CFLAGS)
+HOST_LIBS   = $(SANITIZE) $(LIB_LIBS) -pthread
+# The dispatcher, freestanding: no libc, no SSE registers behind its back, no tail of its own. gcc
+# needs to be told not to make a call of memset out of a loop; to clang -fno-builtin says it.
+NO_IDIOMS  := $(shell $(CC) -Werror -fno-tree-loop-distribute-patterns -xc -fsyntax-only /dev/null \
+	2>/dev/null && echo -fno-tree-loop-distribute-patterns)
 DISPATCH_CFLAGS = -std=gnu17 $(OPT) $(WARN) -I. -ffreestanding -fno-builtin -fno-stack-protector \
-	-fno-tree-loop-distribute-patterns -fcf-protection=none -fno-pic -fno-pie \
+	$(NO_IDIOMS) -fcf-protection=none -fno-pic -fno-pie \
 	-mgeneral-regs-only -fno-asynchronous-unwind-tables
 
-all: $(B)/quirklab images
+all: $(B)/quirklab $(B)/cpu-models images
 
 .DELETE_ON_ERROR:
-.PHONY: all deps images run check check-full check-fresh bench fuzz lint install clean FORCE
+.PHONY: all deps needs images run check check-full check-fresh check-valgrind bench fuzz lint \
+	install uninstall clean FORCE
 .SECONDARY:
 
+# Other flags or another compiler: everything is built again.
+$(B)/flags: FORCE
+	@mkdir -p $(@D)
+	$(file >$@.new,$(CC) $(HOST_CFLAGS) $(HOST_LIBS) $(DISPATCH_CFLAGS))
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
 # --- objects -----------------------------------------------------------------------------------
-$(B)/host/%.o: %.c
+$(B)/host/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(HOST_CFLAGS) $(DEPGEN) -c -o $@ $<
 
-$(B)/dispatch/%.o: %.c
+$(B)/dispatch/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(DISPATCH_CFLAGS) $(DEPGEN) -c -o $@ $<
 
-$(B)/dispatch/%.o: %.S
+$(B)/dispatch/%.o: %.S $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(DISPATCH_CFLAGS) $(DEPGEN) -c -o $@ $<
 
@@ -66,12 +83,11 @@ $(B)/libharness.a: $(HARNESS_OBJ)
 
 LAB_SRC := $(wildcard lab/*.c)
 LAB_OBJ := $(LAB_SRC:%.c=$(B)/host/%.o)
-$(B)/quirklab: $(LAB_OBJ) $(B)/libharness.a $(B)/libdispatch.a | $(B)/cpu-models
+$(B)/quirklab: $(LAB_OBJ) $(B)/libharness.a $(B)/libdispatch.a
 	$(CC) -no-pie -o $@ $^ $(HOST_LIBS)
 
-# The program finds its data beside itself, wherever B is.
-$(B)/cpu-models:
-	@mkdir -p $(B)
+# A program of the build tree finds the data beside itself.
+$(B)/cpu-models: | $(B)/flags
 	ln -sfn $(CURDIR)/cpu-models $@
 
 # --- guests ---------------------------------------------------------------------------------------
@@ -79,10 +95,44 @@ include images/bare/rules.mk
 include images/linux/rules.mk
 images: $(B)/images/bare.elf $(B)/images/agent
 
-# --- tests ----------------------------------------------------------------------------------------
+# --- packages -------------------------------------------------------------------------------------
+deps:
+	.ci/deps
+
+# What a target needs beyond building is asked first; the build proper is a make of its own, which
+# then finds what was installed a moment ago.
+needs:
+	@.ci/deps --have || .ci/deps
+
+# --- running it -----------------------------------------------------------------------------------
+run: needs
+	@$(MAKE) --no-print-directory $(PARALLEL) all
+	$(B)/quirklab run $(RUN)
+
+# --- tests, lint, bench, fuzz ---------------------------------------------------------------------
 include tests/rules.mk
+
+# --- installing -----------------------------------------------------------------------------------
+BINDIR     = $(DESTDIR)$(PREFIX)/bin
+DATADIR    = $(DESTDIR)$(PREFIX)/share/quirklab
+LIBEXECDIR = $(DESTDIR)$(PREFIX)/libexec/quirklab
+MANDIR     = $(DESTDIR)$(PREFIX)/share/man/man1
+COMPDIR    = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+
+install: all
+	install -d $(BINDIR) $(DATADIR)/cpu-models/expect $(LIBEXECDIR)/images $(MANDIR) $(COMPDIR)
+	install -m 755 $(B)/quirklab $(BINDIR)/quirklab
+	install -m 644 $(wildcard cpu-models/*.tsv) $(DATADIR)/cpu-models
+	install -m 644 $(wildcard cpu-models/expect/*.tsv) $(DATADIR)/cpu-models/expect
+	install -m 644 $(B)/images/bare.elf $(LIBEXECDIR)/images/bare.elf
+	install -m 755 $(B)/images/agent $(LIBEXECDIR)/images/agent
+	install -m 644 docs/quirklab.1 $(MANDIR)/quirklab.1
+	install -m 644 docs/completion/quirklab.bash $(COMPDIR)/quirklab
+
+uninstall:
+	rm -rf $(BINDIR)/quirklab $(DATADIR) $(LIBEXECDIR) $(MANDIR)/quirklab.1 $(COMPDIR)/quirklab
 
 clean:
 	rm -rf $(B)
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -path $(B)/san -prune -o -path $(B)/fuzz -prune -o -name '*.d' -print 2>/dev/null)

@@ -1,1 +1,37 @@
-# rules of this folder
+# The tests. Each folder adds its own: UNIT is the Check program, TEST_IMAGES are guests for tests.
+UNIT        :=
+TEST_IMAGES :=
+-include tests/unit/rules.mk
+-include tests/guests/rules.mk
+-include tests/subjects/rules.mk
+-include tests/fuzz/rules.mk
+
+# The same sources under AddressSanitizer and UndefinedBehaviorSanitizer, in a build folder of their own.
+SAN := SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer' \
+	OPT='-O1 -g' B=$(B)/san
+
+.PHONY: test-programs san-programs
+test-programs: all $(UNIT) $(TEST_IMAGES)
+san-programs: $(B)/cpu-models $(UNIT) $(FUZZ_REPLAY)
+
+check check-full: needs
+	@$(MAKE) --no-print-directory $(PARALLEL) test-programs
+	@$(MAKE) --no-print-directory $(PARALLEL) $(SAN) san-programs
+	@B='$(abspath $(B))' CC='$(CC)' tests/check $(if $(filter check-full,$@),--full) \
+		$(UNIT) $(UNIT:$(B)/%=$(B)/san/%) $(FUZZ_REPLAY:$(B)/%=$(B)/san/%)
+
+check-valgrind: needs
+	@$(MAKE) --no-print-directory $(PARALLEL) test-programs
+	B='$(abspath $(B))' tests/check tests/e2e/valgrind.sh
+
+check-fresh:
+	@.ci/deps --have fresh || .ci/deps fresh
+	tests/fresh/check-fresh $(SUITE)
+
+bench: needs
+	@$(MAKE) --no-print-directory $(PARALLEL) all
+	B='$(abspath $(B))' tests/bench/bench
+
+lint:
+	@.ci/deps --have lint || .ci/deps lint
+	@HOST_CFLAGS='$(filter-out -D%,$(HOST_CFLAGS))' B='$(B)' .ci/lint
