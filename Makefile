@@ -50,8 +50,7 @@ all: $(B)/quirklab $(B)/cpu-models images
 
 # Other flags or another compiler: everything is built again.
 $(B)/flags: FORCE
-	@mkdir -p $(@D)
-	$(file >$@.new,$(CC) $(HOST_CFLAGS) $(HOST_LIBS) $(DISPATCH_CFLAGS))
+	$(shell mkdir -p $(@D))$(file >$@.new,$(CC) $(HOST_CFLAGS) $(HOST_LIBS) $(DISPATCH_CFLAGS))
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 # --- objects -----------------------------------------------------------------------------------
