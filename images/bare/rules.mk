@@ -1,1 +1,14 @@
-# rules of this folder
+# The bare guest. libbare.a is everything but main.c: the hostile guests of the tests link it too.
+BARE_SRC := $(filter-out images/bare/main.c,$(wildcard images/bare/*.c images/bare/*.S))
+BARE_OBJ := $(patsubst %,$(B)/dispatch/%.o,$(basename $(BARE_SRC)))
+BARE_LDS := images/bare/bare.lds
+BARE_LINK = $(CC) -nostdlib -static -no-pie -Wl,--build-id=none -Wl,--gc-sections \
+	-Wl,-z,max-page-size=4096 -Wl,-z,noexecstack -Wl,-T,$(BARE_LDS)
+
+$(B)/images/libbare.a: $(BARE_OBJ)
+	@mkdir -p $(@D)
+	@rm -f $@
+	ar rcsD $@ $^
+
+$(B)/images/bare.elf: $(B)/dispatch/images/bare/main.o $(B)/images/libbare.a $(B)/libdispatch.a $(BARE_LDS)
+	$(BARE_LINK) -o $@ $(filter-out %.lds,$^) $(filter %.a,$^)
