@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+/*
+ * PID 1 of a Linux guest: runs the dispatch selftests as a Check suite, reports over the second
+ * serial port, and powers the machine off. The suite's own words go to the console.
+ */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "images/linux/cpuinfo.h"
+#include "images/linux/machine.h"
+#include "images/linux/platform.h"
+#include "images/protocol.h"
+#include "tests/dispatch/selftest.h"
+
+#define PAGE_BYTES	    4096
+#define ARENA_BYTES	    (16 * SELFTEST_ARENA_MIN)
+#define REPORT_NOT_A_VECTOR 255 /* in REPORT_FAULT: a signal that is no exception of the CPU */
+
+static int report_fd = -1;
+static struct utsname kernel;
+static struct selftest_platform platform;
+static unsigned failed_checks;
+
+static void send_bytes(void *context, const void *bytes, size_t length)
+{
+	(void)context;
+	if (machine_write(report_fd, bytes, length) == 0)
+		return;
+	fprintf(stderr, "quirklab: the report port: %m\n");
+	machine_off(-1);
+}
+
+/* --- a report that ends early --------------------------------------------------------------- */
+
+static void put_u32(uint8_t *to, uint32_t value)
+{
+	memcpy(to, &value, sizeof(value)); /* little endian, as the protocol is */
+}
+
+static void put_u64(uint8_t *to, uint64_t value)
+{
+	memcpy(to, &value, sizeof(value));
+}
+
+static void send_end(void)
+{
+	static const uint8_t cpus[2] = { 1, 0 };
+
+	selftest_send_frame(&platform, REPORT_END, cpus, sizeof(cpus));
+}
+
+/* An unexpected signal: the last words. Frames are built on the stack, so any moment will do. */
+static void fatal(const struct platform_fault *fault)
+{
+	static const uint8_t incomplete = 0;
+	uint8_t payload[1 + 4 + 8 + 8];
+	char note[64];
+	int length = snprintf(note, sizeof(note), "PID 1 ended by signal %d (%s)", fault->signal,
+			      sigabbrev_np(fault->signal) ?: "?");
+
+	payload[0] = fault->exception ? (uint8_t)fault->vector : REPORT_NOT_A_VECTOR;
+	put_u32(payload + 1, (uint32_t)fault->error_code);
+	put_u64(payload + 5, fault->rip);
+	put_u64(payload + 13, fault->address);
+	fprintf(stderr, "quirklab: %s\n", note);
+	selftest_send_frame(&platform, REPORT_NOTE, note, (size_t)length);
+	selftest_send_frame(&platform, REPORT_FAULT, payload, sizeof(payload));
+	selftest_send_frame(&platform, REPORT_DONE, &incomplete, 1);
+	send_end();
+	machine_off(report_fd);
+}
+
+/* --- the suite ------------------------------------------------------------------------------ */
+
+START_TEST(kernel_is_ready)
+{
+	ck_assert_msg(platform.arena != NULL, "no memory for the selftests' buffers");
+	ck_assert_str_eq(platform.version, kernel.release);
+}
+END_TEST
+
+/* Everything that the report holds, from REPORT_START to REPORT_DONE. */
+START_TEST(selftests_run)
+{
+	void *memory = aligned_alloc(16, (selftest_bytes + 15) & ~(size_t)15);
+
+	ck_assert_ptr_nonnull(memory);
+	failed_checks = selftest_run(memory, &platform);
+	free(memory);
+}
+END_TEST
+
+START_TEST(paths_do_their_work)
+{
+	ck_assert_uint_eq(failed_checks, 0);
+}
+END_TEST
+
+/* The CPU that the dispatcher identified is the one that the kernel sees. */
+START_TEST(kernel_sees_the_same_cpu)
+{
+	struct dispatch_cpu cpu;
+	struct cpuinfo info;
+
+	ck_assert_int_eq(cpuinfo_read("/proc/cpuinfo", &info), 0);
+	dispatch_identify(&cpu, dispatch_cpuid_instruction, NULL,
+			  platform.misc_enable != REPORT_MISC_ENABLE_CLEAR);
+	ck_assert_str_eq(cpu.vendor, info.vendor);
+	ck_assert_uint_eq(cpu.family, info.family);
+	ck_assert_uint_eq(cpu.model, info.model);
+	ck_assert_uint_eq(cpu.stepping, info.stepping);
+}
+END_TEST
+
+static void run_suite(void)
+{
+	Suite *suite = suite_create("dispatch");
+	TCase *tcase = tcase_create("guest");
+	SRunner *runner;
+
+	tcase_add_test(tcase, kernel_is_ready);
+	tcase_add_test(tcase, selftests_run);
+	tcase_add_test(tcase, paths_do_their_work);
+	tcase_add_test(tcase, kernel_sees_the_same_cpu);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	/* In this process: a fork would be another PID, and cost more than the selftests. */
+	srunner_set_fork_status(runner, CK_NOFORK);
+	srunner_run_all(runner, CK_NORMAL);
+	srunner_free(runner);
+	fflush(NULL);
+}
+
+/* Buffers for the selftests, present before the first step, with a hole behind them. */
+static uint8_t *make_arena(void)
+{
+	uint8_t *arena = mmap(NULL, ARENA_BYTES + PAGE_BYTES, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (arena == MAP_FAILED || mprotect(arena + ARENA_BYTES, PAGE_BYTES, PROT_NONE) < 0)
+		return NULL;
+	return arena;
+}
+
+int main(void)
+{
+	if (getpid() != 1) {
+		/* It would end by powering this machine off. */
+		fprintf(stderr, "quirklab: the agent only runs as PID 1 of a guest\n");
+		return 2;
+	}
+	if (machine_mount() < 0) {
+		fprintf(stderr, "quirklab: mounting /proc, /sys and /dev: %m\n");
+		machine_off(-1);
+	}
+	report_fd = machine_open_report();
+	if (report_fd < 0) {
+		fprintf(stderr, "quirklab: no report port, the machine needs a second serial port: "
+				"%m\n");
+		machine_off(-1);
+	}
+	uname(&kernel);
+	platform.send = send_bytes;
+	platform.guarded_call = platform_guarded_call;
+	platform.arena = make_arena();
+	platform.arena_bytes = ARENA_BYTES;
+	platform.misc_enable = machine_misc_enable();
+	platform.version = kernel.release;
+	if (platform_install(fatal) < 0)
+		fprintf(stderr, "quirklab: signal handlers: %m\n");
+	run_suite();
+	send_end();
+	machine_off(report_fd);
+}
