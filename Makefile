@@ -43,8 +43,12 @@ DISPATCH_CFLAGS = -std=gnu17 $(OPT) $(WARN) -I. -ffreestanding -fno-builtin -fno
 
 all: $(B)/quirklab $(B)/cpu-models images
 
+# One short line for each thing that is built; V=1 shows the commands.
+Q     = $(if $(V),,@)
+brief = $(if $(V),,@echo '  $(1)  $(@:$(B)/%=%)')
+
 .DELETE_ON_ERROR:
-.PHONY: all deps needs images run check check-full check-fresh check-valgrind bench fuzz lint \
+.PHONY: all deps images run check check-full check-fresh check-valgrind bench fuzz lint \
 	install uninstall clean FORCE
 .SECONDARY:
 
@@ -56,38 +60,42 @@ $(B)/flags: FORCE
 # --- objects -----------------------------------------------------------------------------------
 $(B)/host/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(HOST_CFLAGS) $(DEPGEN) -c -o $@ $<
+	$(call brief,CC)
+	$(Q)$(CC) $(HOST_CFLAGS) $(DEPGEN) -c -o $@ $<
 
 $(B)/dispatch/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(DISPATCH_CFLAGS) $(DEPGEN) -c -o $@ $<
+	$(call brief,CC)
+	$(Q)$(CC) $(DISPATCH_CFLAGS) $(DEPGEN) -c -o $@ $<
 
 $(B)/dispatch/%.o: %.S $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(DISPATCH_CFLAGS) $(DEPGEN) -c -o $@ $<
+	$(call brief,CC)
+	$(Q)$(CC) $(DISPATCH_CFLAGS) $(DEPGEN) -c -o $@ $<
 
 # --- the dispatcher: one set of files, built once, linked into host, bare and Linux programs ------
 DISPATCH_SRC := $(wildcard tests/dispatch/*.c tests/dispatch/*.S)
 DISPATCH_OBJ := $(patsubst %,$(B)/dispatch/%.o,$(basename $(DISPATCH_SRC)))
 $(B)/libdispatch.a: $(DISPATCH_OBJ)
-	@rm -f $@
-	ar rcsD $@ $^
+	$(call brief,AR)
+	$(Q)rm -f $@ && ar rcsD $@ $^
 
 # --- the harness and the program ------------------------------------------------------------------
 HARNESS_SRC := $(wildcard harness/*/*.c)
 HARNESS_OBJ := $(HARNESS_SRC:%.c=$(B)/host/%.o)
 $(B)/libharness.a: $(HARNESS_OBJ)
-	@rm -f $@
-	ar rcsD $@ $^
+	$(call brief,AR)
+	$(Q)rm -f $@ && ar rcsD $@ $^
 
 LAB_SRC := $(wildcard lab/*.c)
 LAB_OBJ := $(LAB_SRC:%.c=$(B)/host/%.o)
 $(B)/quirklab: $(LAB_OBJ) $(B)/libharness.a $(B)/libdispatch.a
-	$(CC) -no-pie -o $@ $^ $(HOST_LIBS)
+	$(call brief,LD)
+	$(Q)$(CC) -no-pie -o $@ $^ $(HOST_LIBS)
 
 # A program of the build tree finds the data beside itself.
 $(B)/cpu-models: | $(B)/flags
-	ln -sfn $(CURDIR)/cpu-models $@
+	@ln -sfn $(CURDIR)/cpu-models $@
 
 # --- guests ---------------------------------------------------------------------------------------
 include images/bare/rules.mk
@@ -96,15 +104,15 @@ images: $(B)/images/bare.elf $(B)/images/agent
 
 # --- packages -------------------------------------------------------------------------------------
 deps:
-	.ci/deps
+	.ci/deps check lint fuzz
 
 # What a target needs beyond building is asked first; the build proper is a make of its own, which
 # then finds what was installed a moment ago.
-needs:
-	@.ci/deps --have || .ci/deps
+needs-%:
+	@.ci/deps --have $(filter-out run,$*) || .ci/deps $(filter-out run,$*)
 
 # --- running it -----------------------------------------------------------------------------------
-run: needs
+run: needs-run
 	@$(MAKE) --no-print-directory $(PARALLEL) all
 	$(B)/quirklab run $(RUN)
 

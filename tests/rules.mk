@@ -14,24 +14,22 @@ SAN := SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omi
 test-programs: all $(UNIT) $(TEST_IMAGES)
 san-programs: $(B)/cpu-models $(UNIT) $(FUZZ_REPLAY)
 
-check check-full: needs
+check check-full: needs-check
 	@$(MAKE) --no-print-directory $(PARALLEL) test-programs
 	@$(MAKE) --no-print-directory $(PARALLEL) $(SAN) san-programs
 	@B='$(abspath $(B))' CC='$(CC)' tests/check $(if $(filter check-full,$@),--full) \
 		$(UNIT) $(UNIT:$(B)/%=$(B)/san/%) $(FUZZ_REPLAY:$(B)/%=$(B)/san/%)
 
-check-valgrind: needs
+check-valgrind: needs-check
 	@$(MAKE) --no-print-directory $(PARALLEL) test-programs
 	B='$(abspath $(B))' tests/check tests/e2e/valgrind.sh
 
-check-fresh:
-	@.ci/deps --have fresh || .ci/deps fresh
+check-fresh: needs-fresh
 	tests/fresh/check-fresh $(SUITE)
 
-bench: needs
+bench: needs-run
 	@$(MAKE) --no-print-directory $(PARALLEL) all
 	B='$(abspath $(B))' tests/bench/bench
 
-lint:
-	@.ci/deps --have lint || .ci/deps lint
+lint: needs-lint
 	@HOST_CFLAGS='$(filter-out -D%,$(HOST_CFLAGS))' B='$(B)' .ci/lint

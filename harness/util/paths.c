@@ -45,17 +45,21 @@ static char *find(const char *override, const char *const beside[], const char *
 }
 
 /* A program of the build tree is build/quirklab or build/tests/NAME; the build tree has a link to
- * the data and a folder of images. */
+ * the data and a folder of images. An installed one may have been moved together with its prefix.
+ */
 char *path_models(const char *file)
 {
-	static const char *const beside[] = { "cpu-models", "../cpu-models", NULL };
+	static const char *const beside[] = { "cpu-models", "../cpu-models",
+					      "../share/quirklab/cpu-models", NULL };
 
-	return find("QUIRKLAB_MODELS", beside, "catalogue.tsv", QUIRKLAB_DATADIR "/cpu-models", file);
+	return find("QUIRKLAB_MODELS", beside, "catalogue.tsv", QUIRKLAB_DATADIR "/cpu-models",
+		    file);
 }
 
 char *path_image(const char *file)
 {
-	static const char *const beside[] = { "images", "../images", NULL };
+	static const char *const beside[] = { "images", "../images", "../libexec/quirklab/images",
+					      NULL };
 
 	return find("QUIRKLAB_IMAGES", beside, "bare.elf", QUIRKLAB_LIBEXECDIR "/images", file);
 }
