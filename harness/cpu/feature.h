@@ -17,11 +17,13 @@ struct feature {
 	const char *name;     /* the kernel's flag name (arch/x86/include/asm/cpufeatures.h): erms */
 	const char *qemu;     /* QEMU 7.2's property or NULL where it has none */
 	const char *qemu_new; /* the property of a newer QEMU, where 7.2 has none; else NULL */
+	unsigned qemu_since;  /* that QEMU: major * 1000 + minor */
 	const char *libvirt;  /* libvirt's name, NULL where it has none */
 	uint32_t leaf;
 	uint32_t subleaf;
 	enum cpuid_register reg;
 	uint8_t bit;
+	unsigned tcg_since; /* the QEMU from which TCG enables it by itself (7002: or before); 0: none */
 	bool dispatch; /* a column of the catalogue: erms fsrm fsrs fzrm clzero clwb ... */
 };
 
@@ -35,6 +37,10 @@ struct feature_set {
 
 /* By the kernel's, QEMU's or libvirt's spelling, any case, '-' and '_' alike. -1: no such bit. */
 int feature_find(const char *name);
+/* The table's name that is nearest to a mistyped one, or NULL where none is near. */
+const char *feature_near(const char *name);
+/* How far apart two names are: the fewest letters put in, left out, changed or swapped. */
+size_t name_distance(const char *a, const char *b);
 
 static inline bool feature_in(const struct feature_set *set, int index)
 {
