@@ -20,8 +20,8 @@ enum cpu_ist {
 	IST_GP,
 	IST_PF,
 	IST_OTHER,
-	IST_COUNT = IST_OTHER
 };
+#define IST_COUNT IST_OTHER
 
 #define CPU_STACK_BYTES 32768
 #define CPU_IST_BYTES	16384

@@ -39,11 +39,10 @@ static uint32_t misc_enable(void)
 	uint64_t value;
 
 	__cpuid(0, max, ebx, ecx, edx);
-	if (ebx != signature_INTEL_ebx || ecx != signature_INTEL_ecx || edx != signature_INTEL_edx ||
-	    !guarded_read_msr(MSR_MISC_ENABLE, &value))
+	if (ebx != signature_INTEL_ebx || ecx != signature_INTEL_ecx ||
+	    edx != signature_INTEL_edx || !guarded_read_msr(MSR_MISC_ENABLE, &value))
 		return REPORT_MISC_ENABLE_UNREAD;
-	return value & MISC_ENABLE_FAST_STRINGS ? REPORT_MISC_ENABLE_SET
-						: REPORT_MISC_ENABLE_CLEAR;
+	return value & MISC_ENABLE_FAST_STRINGS ? REPORT_MISC_ENABLE_SET : REPORT_MISC_ENABLE_CLEAR;
 }
 
 static void set_platform(struct cpu *cpu)

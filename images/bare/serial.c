@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A polled 16550 (registers: National Semiconductor PC16550D data sheet, table 2). The FIFO is filled
- * sixteen bytes at a time, so that the state is read once for sixteen bytes.
+ * A polled 16550 (registers: National Semiconductor PC16550D data sheet, table 2). The FIFO is
+ * filled sixteen bytes at a time, so that the state is read once for sixteen bytes.
  */
 #include "images/bare/serial.h"
 #include "images/bare/x86.h"
