@@ -75,6 +75,8 @@ enum report_misc_enable {
  *   u8  leaf, from its base
  *   u8  subleaf, where bit 4 says so
  *   u32 each register that is not zero, in the order EAX EBX ECX EDX
+ * Every leaf up to its range's maximum (at most 64 of a range) is sent, a zero one too. Of subleaves
+ * that are a list, the one that ends it (leaf 4, type 0) is not sent, but for subleaf 0.
  */
 #define REPORT_CPUID_SUBLEAF	0x10
 #define REPORT_CPUID_BASE_SHIFT 6
@@ -94,7 +96,8 @@ enum report_executable {
  *   u8  executable (enum report_executable)
  *   u8  number of traces (0..2), then each trace:
  *         u8  how it ended, enum report_trace_end. REPORT_TRACE_SAME: u8 follows, the number of an
- *             earlier trace of this CPU (from 0, in the order sent) that was the same, and no more
+ *             earlier trace of this CPU that was the same, and no more (from 0, in the order sent,
+ *             those that are SAME counted too)
  *         u8  number of distinct instructions S, at most REPORT_TRACE_STEPS_MAX
  *         S steps, in the order in which each instruction was first executed:
  *            u8  bits 0-3: distance of its first byte from that of the step before it, 1..15;
