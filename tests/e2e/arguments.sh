@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A wrong argument: exit status 2, one line on stderr, nothing written, nothing booted.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+refused()
+{
+	local status=0
+
+	quirklab "$@" >out 2>err </dev/null || status=$?
+	if [ $status = 2 ] && lines 1 err && lines 0 out && [ ! -e results ] && [ ! -e r ] &&
+	   grep -q '^quirklab: ' err; then
+		ok "refused: $*"
+	else
+		echo "status $status" >>err
+		not_ok "refused: $*" out err
+	fi
+}
+
+refused
+refused rnu
+refused --colour run
+refused -c
+refused run --imgae bare
+refused run --image bear
+refused run --image ''
+refused run --subject dispatsch
+for option in --jobs --pack --timeout-scale --shard; do
+	refused run $option
+	refused run $option=
+	refused run $option=many
+	refused run $option=-1
+	refused run $option=0
+	refused run $option=1x
+done
+refused run --pack 201
+refused run --pack 99999999999999999999
+refused run --timeout-scale nan
+refused run --timeout-scale inf
+for shard in 3/2 0/2 1/0 /2 1/ 1 1/2/3 -1/2 a/b; do
+	refused run --shard $shard
+done
+refused run --accel xvm
+refused run --kernel /no/such/kernel --image linux
+refused run --output tpa
+refused run --output tap:
+refused run --output tap:/no/such/folder/file
+refused run --results ''
+refused run --results r skylake-y
+refused run --results r /no/such/dump
+refused run --results r 6:
+refused run --results r :5
+refused run --results r intel/6:999
+refused run --results r intel/999:1
+refused run --results r skylake-x,+nosuchbit
+refused run --results r skylake-x,erms
+refused run --results r skylake-x,family=x
+refused run --results r skylake-x,
+refused run --results r ''
+refused run --results r model:NoSuchModel
+refused run --resume --results r
+refused replay skylake-y
+refused replay --jobs 2
+refused list
+refused list cpu
+refused list cpus --jsn
+refused show
+refused show skylake-y
+refused doctor now
+refused -c nosuch:///system run skylake-x
+
+touch file
+exits 2 "a results folder that is a file" run --results file skylake-x
+check "the file is untouched" lines 0 file
+mkdir other && echo mine >other/plan.jsonl
+exits 2 "a folder that is no results folder" run --results other --resume skylake-x
+check "it is untouched" [ "$(cat other/plan.jsonl)" = mine ]
+
+for command in '' run replay list show doctor; do
+	# shellcheck disable=SC2086 # no word where there is no command
+	exits 0 "quirklab $command --help" $command --help
+	check "it is a help" grep -q usage out
+done
+exits 0 "the version" --version
+check "it is one line" lines 1 out
+# A full device for standard output must not look like success.
+status=0
+quirklab list cpus >/dev/full 2>err || status=$?
+check "standard output is full: exit status 3" [ $status = 3 ]
+finish

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A disk that fills up: exit status 3, one line that names the file, no torn record that stays.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+mkdir small
+mount -t tmpfs -o size=256k,mode=777 tmpfs small 2>/dev/null || skip_all "only root can make a small file system"
+unmount()
+{
+	umount -l "$work/small" 2>/dev/null || :
+	end_of_script
+}
+trap unmount EXIT
+
+exits 3 "the results do not fit" run --results small/r
+check "it names the file and the reason" grep -q 'small/r.*No space left on device' err
+check "no QEMU is left" within 2 no_qemu
+check "each line of the results is whole" jq -e -s 'length >= 0' small/r/results.jsonl
+mount -o remount,size=64m small
+exits 0 "with room, --resume finishes it" run --resume --results small/r
+check "every planned cell has one record" complete small/r
+umount small
+finish

@@ -1,0 +1,218 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# What the end-to-end scripts share. A script sources this, makes claims, and ends with `finish`.
+# It speaks TAP. Everything it writes is below $work, which is its current folder and goes with it.
+set -eu
+: "${B:?run me by: make check, or B=build/folder tests/check tests/e2e/NAME.sh}"
+B=$(cd "$B" && pwd)
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+program=$B/quirklab
+work=$(mktemp -d)
+# State folders of this script's runs only, so that it can tell its own leaks from a neighbour's.
+export XDG_RUNTIME_DIR=$work/run XDG_CACHE_HOME=$work/cache TMPDIR=$work/tmp
+mkdir -m 700 "$work/run" "$work/cache" "$work/tmp"
+cd "$work"
+tests=0 failures=0
+
+quirklab()
+{
+	"$program" "$@"
+}
+
+# Whatever happens, nothing of this script stays behind.
+end_of_script()
+{
+	local pid
+
+	for pid in $(own_qemus); do
+		kill -9 "$pid" 2>/dev/null || :
+	done
+	cd /
+	rm -rf "$work"
+}
+trap end_of_script EXIT
+
+# ok WHAT; not_ok WHAT [FILE...]: one claim; the files say why it does not hold.
+ok()
+{
+	tests=$((tests + 1))
+	echo "ok $tests - $1"
+}
+
+not_ok()
+{
+	local file
+
+	tests=$((tests + 1)) failures=$((failures + 1))
+	echo "not ok $tests - $1"
+	shift
+	for file; do
+		[ ! -s "$file" ] || tail -n 15 "$file" | sed 's/^/#   /'
+	done
+}
+
+skip()
+{
+	tests=$((tests + 1))
+	echo "ok $tests - $1 # SKIP $2"
+}
+
+# check WHAT COMMAND...: the command succeeds.
+check()
+{
+	local what=$1
+
+	shift
+	if "$@" >"$work/why" 2>&1; then
+		ok "$what"
+	else
+		echo "failed: $*" >>"$work/why"
+		not_ok "$what" "$work/why"
+	fi
+}
+
+# exits STATUS WHAT ARGUMENT...: quirklab with these arguments ends with this status. What it printed
+# is in ./out and ./err afterwards.
+exits()
+{
+	local wanted=$1 what=$2 status=0
+
+	shift 2
+	quirklab "$@" >out 2>err </dev/null || status=$?
+	if [ "$status" = "$wanted" ]; then
+		ok "$what"
+	else
+		echo "quirklab $*: status $status, not $wanted" >>err
+		not_ok "$what" out err
+	fi
+}
+
+# runs WHAT COMMAND...: like check, for a command whose output goes to ./out and ./err, as with exits.
+runs()
+{
+	local what=$1 status=0
+
+	shift
+	"$@" >out 2>err </dev/null || status=$?
+	ended $status "$what" out err
+}
+
+# ended STATUS WHAT [FILE...]: claims that the status of what has ended is 0.
+ended()
+{
+	local status=$1 what=$2
+
+	shift 2
+	if [ "$status" = 0 ]; then
+		ok "$what"
+	else
+		not_ok "$what (status $status)" "$@"
+	fi
+}
+
+# requires COMMAND... || skip_all "why"
+requires()
+{
+	"$@" >/dev/null 2>&1
+}
+
+skip_all()
+{
+	echo "ok 1 - $(basename "$0" .sh) # SKIP $1"
+	echo "1..1"
+	exit 0
+}
+
+# The QEMUs that this script's runs started: their arguments name a file below $work.
+own_qemus()
+{
+	local dir line
+
+	for dir in /proc/[0-9]*; do
+		line=$(tr '\0' ' ' <"$dir/cmdline" 2>/dev/null) || continue
+		case $line in
+		*qemu-system*"$work"/*) echo "${dir#/proc/}" ;;
+		esac
+	done
+}
+
+no_qemu()
+{
+	[ -z "$(own_qemus)" ]
+}
+
+# State folders hold a lock while a run lives; after it nothing of them may be left.
+no_state()
+{
+	find "$work/run" "$work/cache" "$work/tmp" -mindepth 1 | sed 's/^/left behind: /' | grep . && return 1
+	return 0
+}
+
+# within SECONDS COMMAND...: it holds before the time is over.
+within()
+{
+	local i=$(($1 * 10))
+
+	shift
+	until "$@"; do
+		i=$((i - 1))
+		[ $i -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
+
+# lines N FILE: the file has N lines.
+lines()
+{
+	[ "$(wc -l <"$2")" = "$1" ]
+}
+
+# has PATTERN FILE: a line of the file matches the extended regular expression.
+has()
+{
+	grep -qE -- "$1" "$2"
+}
+
+# count FILTER FILE: how many records of a results file jq selects.
+count()
+{
+	jq -c "select($1)" "$2" | wc -l
+}
+
+# The closing line of a run, whatever its numbers.
+summary='^[0-9]+ cells: [0-9]+ pass, .*[0-9]+ fail.*, [0-9.]+ s$'
+
+has_summary()
+{
+	tail -n 1 "$1" | grep -qE "$summary"
+}
+
+# Every planned cell has exactly one record, and no record is of another cell.
+complete()
+{
+	jq -r .cell "$1/plan.jsonl" | sort >"$work/planned"
+	jq -r .cell "$1/results.jsonl" | sort >"$work/recorded"
+	[ -s "$work/planned" ] && diff "$work/planned" "$work/recorded"
+}
+
+# The records are as the contract says, where its checker is at hand beside the checkout.
+well_formed()
+{
+	local checker=$top/../shared/tools/check-record
+
+	if [ -r "$checker" ] && command -v python3 >/dev/null; then
+		python3 "$checker" "$1"
+	else
+		jq -e 'select((.schema == 1 and (.cell | type) == "string" and (.picks | type) == "array") | not)' \
+			"$1" >"$work/odd"
+		[ ! -s "$work/odd" ]
+	fi
+}
+
+finish()
+{
+	check "no QEMU is left" within 2 no_qemu
+	check "no state is left" no_state
+	echo "1..$tests"
+	[ $failures = 0 ]
+}

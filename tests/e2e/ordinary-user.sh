@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# No root: the lab works for a user who has nothing but a home.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all "this is the ordinary user's case already"
+requires setpriv --version || skip_all "no setpriv"
+# The build tree may be below a folder that others cannot enter: take what the run needs along.
+mkdir lab home
+cp -rL "$B/quirklab" "$B/images" "$B/cpu-models" lab
+chmod 755 "$work"
+chown -R nobody home run cache tmp .
+program=$work/lab/quirklab
+
+as_nobody()
+{
+	env -C home -i PATH="$PATH" HOME="$work/home" TMPDIR="$TMPDIR" "$@" \
+		setpriv --reuid=nobody --regid=nogroup --clear-groups -- "$program" run skylake-x amd/25:1
+}
+
+# With a runtime folder as a login makes it, and without one as in a cron job.
+runs "a run as nobody" as_nobody XDG_RUNTIME_DIR="$XDG_RUNTIME_DIR"
+check "it is complete" complete home/results/latest
+runs "without XDG_RUNTIME_DIR" as_nobody A=b
+rm -rf home
+finish
