@@ -23,7 +23,8 @@ DEPGEN    = -MMD -MP
 # Recursive makes use all cores, unless the user said how many.
 PARALLEL  = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
-LIBS       := libvirt libvirt-qemu libxml-2.0 jansson libarchive zydis
+# Debian 12's Zydis has no pkg-config file.
+LIBS       := libvirt libvirt-qemu libxml-2.0 jansson libarchive
 LIB_CFLAGS := $(shell pkg-config --cflags $(LIBS) 2>/dev/null)
 LIB_LIBS   := $(shell pkg-config --libs $(LIBS) 2>/dev/null)
 
@@ -32,7 +33,7 @@ HOST_CFLAGS = -std=gnu17 $(OPT) $(WARN) $(SANITIZE) -I. -D_GNU_SOURCE -pthread \
 	-DQUIRKLAB_DATADIR='"$(PREFIX)/share/quirklab"' \
 	-DQUIRKLAB_LIBEXECDIR='"$(PREFIX)/libexec/quirklab"' \
 	$(LIB_CFLAGS)
-HOST_LIBS   = $(SANITIZE) $(LIB_LIBS) -pthread
+HOST_LIBS   = $(SANITIZE) $(LIB_LIBS) -lZydis -pthread
 # The dispatcher, freestanding: no libc, no SSE registers behind its back, no tail of its own. gcc
 # needs to be told not to make a call of memset out of a loop; to clang -fno-builtin says it.
 NO_IDIOMS  := $(shell $(CC) -Werror -fno-tree-loop-distribute-patterns -xc -fsyntax-only /dev/null \
