@@ -106,7 +106,8 @@ enum report_executable {
  *                bit  7:   a flags byte follows (after the u16): REPORT_STEP_*
  * The first trace is of the call at its real size; one that is abandoned is followed by a second
  * one of the same call with the size and the CPU's last-level cache scaled down alike, traced to
- * its return: it shows the tail and the fence.
+ * its return: it shows the tail and the fence. Where a call changes its destination, the trace begins
+ * with the first instruction that does: what the dispatcher did to choose is left out.
  *
  * REPORT_CODE: u16 offset, then code bytes from that offset on. The code image of a CPU holds the
  * bytes of every instruction that a trace names: at least 15 bytes from its offset on (an offset is

@@ -129,23 +129,27 @@ static void trace_call(struct selftest *test, struct selftest_pick *pick,
 		.from = test->platform->arena + SELFTEST_SOURCE + COPY_FROM_OFFSET,
 		.size = size,
 	};
+	struct witness_call watch = {
+		.entry = entry_of(operation),
+		.abandon = size > TRACED_WHOLE_MAX,
+		.poison = SELFTEST_POISON,
+	};
+	bool returned;
 
 	if (copies(operation))
 		call.to += COPY_TO_OFFSET;
-	*call.to = SELFTEST_POISON;
+	watch.first = watch.last = call.to;
+	if (!watch.abandon && size)
+		watch.last += size - 1;
+	*call.to = call.to[watch.last - watch.first] = SELFTEST_POISON;
 	test->emulated = false;
-	witness_start_trace(&test->witness, &(struct witness_call){
-						    .entry = entry_of(operation),
-						    .abandon = size > TRACED_WHOLE_MAX,
-						    .destination = call.to,
-						    .poison = SELFTEST_POISON,
-					    });
-	selftest_guarded(test, make_call, &call, true);
+	witness_start_trace(&test->witness, &watch);
+	returned = selftest_guarded(test, make_call, &call, true);
 	if (test->witness.trace->end == REPORT_TRACE_FAULTED)
 		pick->executable = REPORT_EXECUTABLE_NO;
 	else if (test->emulated && pick->executable == REPORT_EXECUTABLE_YES)
 		pick->executable = REPORT_EXECUTABLE_EMULATED;
-	pick->traces[pick->trace_count++] = (uint8_t)witness_end_trace(&test->witness);
+	pick->traces[pick->trace_count++] = (uint8_t)witness_end_trace(&test->witness, returned);
 }
 
 static void run_pick(struct selftest *test, const struct dispatch_class *class)

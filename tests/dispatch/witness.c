@@ -11,11 +11,11 @@ enum { RSP = 4 };
 
 /* A loop has shown what it is after so many rounds. */
 #define ROUNDS 4
-/* Where the destination's first byte does not change: a loop that writes nothing, or elsewhere. */
+/* So has one that leaves the destination as it was: it writes nothing, or elsewhere. */
 #define ROUNDS_WITHOUT_STORE 64
 /* The longest call traced to its return is 4 KiB byte by byte, 4 instructions each: 16384. */
 #define STEPS_MAX	      20000
-#define ROUNDS_KEPT	      7	 /* what the report tells: 7 is 7 and more */
+#define ROUNDS_TOLD	      7	 /* what the report tells: 7 is 7 and more */
 #define INSTRUCTION_BYTES_MAX 15 /* SDM volume 2, 2.3.11 */
 
 void witness_begin(struct witness *witness)
@@ -48,6 +48,7 @@ static struct witness_instruction *find_instruction(struct witness *witness, uin
 	instruction->rip = rip;
 	instruction->trace = 0;
 	instruction->unreadable = false;
+	instruction->in_trace = false;
 	return instruction;
 }
 
@@ -67,7 +68,6 @@ static struct witness_step *find_step(struct witness *witness, uint64_t rip)
 		return NULL;
 	instruction->trace = witness->serial;
 	instruction->step = trace->step_count;
-	witness->rounds[trace->step_count] = 0;
 	step = &trace->steps[trace->step_count++];
 	step->instruction = (uint16_t)(instruction - witness->instructions);
 	step->rounds = 0;
@@ -79,7 +79,12 @@ static void add_rounds(struct witness_step *step, uint64_t rounds)
 {
 	uint64_t sum = step->rounds + rounds;
 
-	step->rounds = sum > ROUNDS_KEPT ? ROUNDS_KEPT : (uint8_t)sum;
+	step->rounds = sum > UINT8_MAX ? UINT8_MAX : (uint8_t)sum;
+}
+
+static uint8_t rounds_told(const struct witness_step *step)
+{
+	return step->rounds > ROUNDS_TOLD ? ROUNDS_TOLD : step->rounds;
 }
 
 void witness_start_trace(struct witness *witness, const struct witness_call *call)
@@ -94,7 +99,8 @@ void witness_start_trace(struct witness *witness, const struct witness_call *cal
 	witness->repeats = 0;
 	witness->abandon = call->abandon;
 	witness->storing = false;
-	witness->first = call->destination;
+	witness->first = call->first;
+	witness->last = call->last;
 	witness->poison = call->poison;
 	witness->state = WITNESS_BEFORE;
 }
@@ -105,22 +111,28 @@ static bool same_trace(const struct witness_trace *a, const struct witness_trace
 		return false;
 	for (unsigned i = 0; i < a->step_count; i++)
 		if (a->steps[i].instruction != b->steps[i].instruction ||
-		    a->steps[i].rounds != b->steps[i].rounds ||
+		    rounds_told(&a->steps[i]) != rounds_told(&b->steps[i]) ||
 		    a->steps[i].flags != b->steps[i].flags)
 			return false;
 	return true;
 }
 
-unsigned witness_end_trace(struct witness *witness)
+unsigned witness_end_trace(struct witness *witness, bool returned)
 {
+	struct witness_trace *trace = witness->trace;
 	unsigned i;
 
+	/* Where the call was the guarded function's last act, the platform saw the return. */
+	if (witness->state == WITNESS_INSIDE && returned)
+		trace->end = REPORT_TRACE_RETURNED;
 	witness->state = WITNESS_IDLE;
 	for (i = 0; i < witness->trace_count; i++)
-		if (same_trace(&witness->traces[i], witness->trace))
+		if (same_trace(&witness->traces[i], trace))
 			return i;
 	if (witness->trace_count < WITNESS_TRACES)
 		witness->trace_count++;
+	for (unsigned s = 0; s < trace->step_count; s++)
+		witness->instructions[trace->steps[s].instruction].in_trace = true;
 	return i;
 }
 
@@ -131,17 +143,29 @@ static enum selftest_action end_trace(struct witness *witness, enum report_trace
 	return SELFTEST_ESCAPE;
 }
 
-/* Counts the round of a loop, of whatever instruction, that the step closes. */
-static bool main_loop_is_known(struct witness *witness, const struct witness_step *step)
+/*
+ * The trace begins with the first instruction that changes the destination, the one before this
+ * step: what was before is how the dispatcher made up its mind, several times as long as the path.
+ * It is kept where nothing is ever stored.
+ */
+static void forget_before_first_store(struct witness *witness)
 {
-	uint8_t *rounds = &witness->rounds[step - witness->trace->steps];
+	struct witness_step *step;
+	uint8_t flags;
 
-	if (!witness->storing && *witness->first != witness->poison) {
-		witness->storing = true;
-		for (unsigned i = 0; i < witness->trace->step_count; i++)
-			witness->rounds[i] = 0;
-	}
-	return ++*rounds > (witness->storing ? ROUNDS : ROUNDS_WITHOUT_STORE);
+	if (witness->storing ||
+	    (*witness->first == witness->poison && *witness->last == witness->poison))
+		return;
+	witness->storing = true;
+	step = find_step(witness, witness->last_rip);
+	flags = step ? step->flags : 0;
+	witness->serial++;
+	witness->trace->step_count = 0;
+	step = find_step(witness, witness->last_rip);
+	if (!step)
+		return;
+	step->flags = flags;
+	add_rounds(step, 1);
 }
 
 /* registers->rip is about to be executed. */
@@ -162,7 +186,10 @@ enum selftest_action witness_step(struct witness *witness, struct selftest_regis
 		witness->state = WITNESS_INSIDE;
 		witness->return_rip = *(const uint64_t *)registers->general[RSP];
 		witness->return_rsp = registers->general[RSP] + 8;
-	} else if (rip == witness->return_rip && registers->general[RSP] == witness->return_rsp) {
+	} else {
+		forget_before_first_store(witness);
+	}
+	if (rip == witness->return_rip && registers->general[RSP] == witness->return_rsp) {
 		end_trace(witness, REPORT_TRACE_RETURNED);
 		registers->rflags &= ~(uint64_t)RFLAGS_TF;
 		return SELFTEST_RESUME;
@@ -170,7 +197,7 @@ enum selftest_action witness_step(struct witness *witness, struct selftest_regis
 	step = find_step(witness, rip);
 	if (!step)
 		return end_trace(witness, REPORT_TRACE_LIMIT);
-	if (witness->abandon && main_loop_is_known(witness, step))
+	if (witness->abandon && step->rounds >= (witness->storing ? ROUNDS : ROUNDS_WITHOUT_STORE))
 		return end_trace(witness, REPORT_TRACE_ABANDONED);
 	add_rounds(step, 1);
 	witness->repeats = rip == witness->last_rip ? witness->repeats + 1 : 0;
@@ -261,7 +288,8 @@ void witness_report_code(struct witness *witness, struct report *report)
 		if (gap > INSTRUCTION_BYTES_MAX)
 			gap = INSTRUCTION_BYTES_MAX;
 		instruction->offset = REPORT_NO_CODE;
-		if (instruction->unreadable || offset + 2 * INSTRUCTION_BYTES_MAX > REPORT_CODE_MAX)
+		if (!instruction->in_trace || instruction->unreadable ||
+		    offset + 2 * INSTRUCTION_BYTES_MAX > REPORT_CODE_MAX)
 			continue;
 		if (before)
 			send_code(report, &offset, before->rip, gap);
@@ -294,7 +322,7 @@ void witness_report_trace(const struct witness *witness, struct report *report,
 		const struct witness_step *step = &trace->steps[i];
 		unsigned offset = witness->instructions[step->instruction].offset;
 		unsigned distance = offset - before;
-		uint8_t head = (uint8_t)(step->rounds << STEP_ROUNDS_SHIFT);
+		uint8_t head = (uint8_t)(rounds_told(step) << STEP_ROUNDS_SHIFT);
 
 		if (before == REPORT_NO_CODE || offset == REPORT_NO_CODE ||
 		    distance > STEP_DISTANCE_MAX)

@@ -13,7 +13,7 @@
 
 struct witness_step {
 	uint16_t instruction; /* index into struct witness' instructions */
-	uint8_t rounds;	      /* up to WITNESS_ROUNDS_MAX */
+	uint8_t rounds;	      /* at most 255; the report tells up to 7 */
 	uint8_t flags;	      /* REPORT_STEP_* */
 };
 
@@ -29,6 +29,7 @@ struct witness_instruction {
 	uint16_t trace;	 /* the last trace with it, from 1 on: its serial, and its step there */
 	uint8_t step;
 	bool unreadable; /* fetching it faulted */
+	bool in_trace;	 /* some trace that is kept names it */
 };
 
 enum witness_state {
@@ -50,13 +51,13 @@ struct witness {
 	struct witness_trace *trace;
 	uint64_t entry, return_rip, return_rsp;
 	uint64_t last_rip;
-	unsigned steps;				/* all of them, loops too */
-	unsigned repeats;			/* how often last_rip came in a row */
-	bool abandon;				/* leave the main loop after some rounds */
-	bool storing;				/* the first byte of the destination has changed */
-	const volatile uint8_t *first;		/* that byte */
-	uint8_t poison;				/* and what it held before */
-	uint8_t rounds[REPORT_TRACE_STEPS_MAX]; /* of each step since storing began */
+	unsigned steps;		       /* all of them, loops too */
+	unsigned repeats;	       /* how often last_rip came in a row */
+	bool abandon;		       /* leave the main loop after some rounds */
+	bool storing;		       /* one of these two bytes has changed: */
+	const volatile uint8_t *first; /* the destination's first and last */
+	const volatile uint8_t *last;
+	uint8_t poison; /* what both held before */
 };
 
 void witness_begin(struct witness *witness);
@@ -65,14 +66,16 @@ void witness_begin(struct witness *witness);
 struct witness_call {
 	uint64_t entry;
 	bool abandon;
-	const uint8_t *destination; /* its first byte holds poison, and the call changes it */
+	const uint8_t *first,
+		*last; /* of the destination: both hold poison, and the call changes
+			  them; last is first where the destination is not all there */
 	uint8_t poison;
 };
 
-/* Around one guarded call. The end returns the index of the trace among witness->traces, or that of
- * an earlier trace that was the same. */
+/* Around one guarded call; returned: it did, no handler ended it. The end returns the index of the
+ * trace among witness->traces, or that of an earlier trace that was the same. */
 void witness_start_trace(struct witness *witness, const struct witness_call *call);
-unsigned witness_end_trace(struct witness *witness);
+unsigned witness_end_trace(struct witness *witness, bool returned);
 
 enum selftest_action witness_step(struct witness *witness, struct selftest_registers *registers);
 /* An exception inside the call that nothing repairs; address: the page fault's. */
