@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: MIT
+/* The record of a cell (CONTRACT, Results): written as, and read from, one line of JSON. */
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/report/report.h"
+#include "images/protocol.h"
+
+#define RECORD_SCHEMA 1
+
+static const char *const executable_names[] = {
+	[REPORT_EXECUTABLE_NO] = "no",
+	[REPORT_EXECUTABLE_YES] = "yes",
+	[REPORT_EXECUTABLE_EMULATED] = "emulated",
+};
+#define EXECUTABLES (sizeof(executable_names) / sizeof(*executable_names))
+
+/* --- writing -----------------------------------------------------------------------------------
+ */
+
+/* Strings may come from a guest: in a record they are inert. */
+static json_t *string(const char *bytes)
+{
+	char inert[2048];
+
+	return json_string(text_printable(inert, sizeof(inert), bytes, strlen(bytes)));
+}
+
+static json_t *string_or_null(const char *bytes)
+{
+	return *bytes ? string(bytes) : json_null();
+}
+
+static json_t *strings(const char *const *list, size_t count)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(array, string(list[i]));
+	return array;
+}
+
+/* Tenths of a millisecond are all that a clock here is good for. */
+static json_t *seconds(double value)
+{
+	return json_real(round(value * 1e4) / 1e4);
+}
+
+static json_t *write_pick(const struct pick *pick)
+{
+	json_t *out = json_object(), *depends = json_array();
+	unsigned executable = pick->executable < EXECUTABLES ? pick->executable : 0;
+
+	for (size_t i = 0; i < pick->depends_count; i++)
+		json_array_append_new(depends, string(pick->depends[i]));
+	json_object_set_new(out, "op", string(pick->operation));
+	json_object_set_new(out, "class", string(pick->class));
+	json_object_set_new(out, "size",
+			    pick->size_known ? json_integer((json_int_t)pick->size) : json_null());
+	json_object_set_new(out, "expected", string_or_null(pick->expected));
+	json_object_set_new(out, "says", string_or_null(pick->says));
+	json_object_set_new(out, "does", string_or_null(pick->does));
+	json_object_set_new(out, "row", string_or_null(pick->row));
+	json_object_set_new(out, "executable", json_string(executable_names[executable]));
+	json_object_set_new(out, "verdict", json_string(verdict_name(pick->verdict)));
+	json_object_set_new(out, "depends", depends);
+	return out;
+}
+
+static json_t *write_cpu(const struct cell_result *result)
+{
+	json_t *out = json_object();
+
+	json_object_set_new(out, "name", string(result->name));
+	json_object_set_new(out, "vendor", string(result->vendor));
+	json_object_set_new(out, "family", json_integer(result->family));
+	json_object_set_new(out, "model", json_integer(result->model));
+	json_object_set_new(out, "stepping", json_integer(result->stepping));
+	json_object_set_new(out, "edits",
+			    strings((const char *const *)result->edits, result->edit_count));
+	return out;
+}
+
+void record_write(struct text *out, const struct cell_result *result)
+{
+	const struct cpu_difference *difference = &result->difference;
+	json_t *record = json_object(), *picks = json_array(), *part;
+	char *line;
+
+	json_object_set_new(record, "schema", json_integer(RECORD_SCHEMA));
+	json_object_set_new(record, "run", string(result->run));
+	json_object_set_new(record, "cell", string(result->cell));
+	json_object_set_new(record, "cpu", write_cpu(result));
+	json_object_set_new(record, "image", string(result->image));
+	json_object_set_new(record, "subject", string(result->subject));
+	json_object_set_new(record, "accel", string(*result->accel ? result->accel : "none"));
+	json_object_set_new(record, "pack", json_integer(result->pack));
+	json_object_set_new(record, "verdict", json_string(verdict_name(result->verdict)));
+	json_object_set_new(record, "reason", string_or_null(result->reason));
+	json_object_set_new(record, "tries", json_integer(result->tries));
+	for (size_t i = 0; i < result->pick_count; i++)
+		json_array_append_new(picks, write_pick(&result->picks[i]));
+	json_object_set_new(record, "picks", picks);
+
+	part = json_object();
+	json_object_set_new(part, "missing",
+			    strings(difference->missing, difference->missing_count));
+	json_object_set_new(part, "extra", strings(difference->extra, difference->extra_count));
+	json_object_set_new(part, "identity",
+			    strings(difference->identity, difference->identity_count));
+	json_object_set_new(record, "cpuid", part);
+
+	part = json_object();
+	json_object_set_new(part, "qemu", string_or_null(result->qemu));
+	json_object_set_new(part, "libvirt", string_or_null(result->libvirt));
+	json_object_set_new(part, "kernel", string_or_null(result->kernel));
+	json_object_set_new(part, "libc", string_or_null(result->libc));
+	json_object_set_new(record, "versions", part);
+
+	part = json_object();
+	json_object_set_new(part, "create", seconds(result->seconds.create));
+	json_object_set_new(part, "guest", seconds(result->seconds.guest));
+	json_object_set_new(part, "destroy", seconds(result->seconds.destroy));
+	json_object_set_new(part, "total", seconds(result->seconds.total));
+	json_object_set_new(record, "seconds", part);
+
+	line = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(8));
+	text_addf(out, "%s\n", line ? line : "{}");
+	free(line);
+	json_decref(record);
+}
+
+/* --- reading -----------------------------------------------------------------------------------
+ */
+
+/* Walks a record; the first thing that is not as the contract says ends it. */
+struct reader {
+	struct error *err;
+	bool bad;
+};
+
+static void __attribute__((format(printf, 2, 3)))
+refuse(struct reader *reader, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	if (reader->bad)
+		return;
+	reader->bad = true;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	error_set(reader->err, ERROR_INPUT, "no record: %s", text);
+}
+
+static json_t *get(struct reader *reader, json_t *object, const char *key)
+{
+	json_t *value = json_object_get(object, key);
+
+	if (!value)
+		refuse(reader, "'%s' is missing", key);
+	return value;
+}
+
+static json_t *get_list(struct reader *reader, json_t *object, const char *key)
+{
+	json_t *value = get(reader, object, key);
+
+	if (value && !json_is_array(value))
+		refuse(reader, "'%s' is no list", key);
+	return value;
+}
+
+static json_t *get_object(struct reader *reader, json_t *object, const char *key)
+{
+	json_t *value = get(reader, object, key);
+
+	if (value && !json_is_object(value))
+		refuse(reader, "'%s' is no object", key);
+	return value;
+}
+
+static void put_string(struct reader *reader, char *out, size_t room, json_t *value,
+		       const char *key)
+{
+	const char *bytes = json_string_value(value);
+
+	if (!bytes)
+		refuse(reader, "'%s' is no string", key);
+	else if (strlen(bytes) >= room)
+		refuse(reader, "'%s' is longer than %zu", key, room - 1);
+	else
+		text_printable(out, room, bytes, strlen(bytes));
+}
+
+#define GET_STRING(reader, out, object, key) \
+	put_string(reader, out, sizeof(out), get(reader, object, key), key)
+
+/* null is "" */
+static void get_nullable(struct reader *reader, char *out, size_t room, json_t *object,
+			 const char *key)
+{
+	json_t *value = get(reader, object, key);
+
+	*out = '\0';
+	if (value && !json_is_null(value))
+		put_string(reader, out, room, value, key);
+}
+
+#define GET_NULLABLE(reader, out, object, key) get_nullable(reader, out, sizeof(out), object, key)
+
+static uint64_t get_number(struct reader *reader, json_t *object, const char *key, uint64_t most)
+{
+	json_t *value = get(reader, object, key);
+	json_int_t number = json_integer_value(value);
+
+	if (value && (!json_is_integer(value) || number < 0 || (uint64_t)number > most)) {
+		refuse(reader, "'%s' is no number up to %llu", key, (unsigned long long)most);
+		return 0;
+	}
+	return (uint64_t)number;
+}
+
+static double get_seconds(struct reader *reader, json_t *object, const char *key)
+{
+	json_t *value = get(reader, object, key);
+
+	if (value && !json_is_number(value))
+		refuse(reader, "'%s' is no number of seconds", key);
+	return json_number_value(value);
+}
+
+static enum verdict get_verdict(struct reader *reader, json_t *object)
+{
+	const char *name = json_string_value(get(reader, object, "verdict"));
+	enum verdict verdict = VERDICT_ERROR;
+
+	if (!name || !verdict_find(name, &verdict))
+		refuse(reader, "'verdict' is none");
+	return verdict;
+}
+
+static void read_pick(struct reader *reader, struct pick *pick, json_t *from)
+{
+	json_t *depends, *value;
+	const char *executable;
+	size_t i;
+
+	if (!json_is_object(from)) {
+		refuse(reader, "a pick is no object");
+		return;
+	}
+	GET_STRING(reader, pick->operation, from, "op");
+	GET_STRING(reader, pick->class, from, "class");
+	value = get(reader, from, "size");
+	pick->size_known = value && !json_is_null(value);
+	if (pick->size_known)
+		pick->size = get_number(reader, from, "size", INT64_MAX);
+	GET_NULLABLE(reader, pick->expected, from, "expected");
+	GET_NULLABLE(reader, pick->says, from, "says");
+	GET_NULLABLE(reader, pick->does, from, "does");
+	GET_NULLABLE(reader, pick->row, from, "row");
+	executable = json_string_value(get(reader, from, "executable"));
+	for (i = 0; i < EXECUTABLES; i++)
+		if (executable && !strcmp(executable, executable_names[i]))
+			break;
+	if (i == EXECUTABLES)
+		refuse(reader, "'executable' is none of yes, emulated, no");
+	pick->executable = (uint8_t)i;
+	pick->verdict = get_verdict(reader, from);
+	depends = get_list(reader, from, "depends");
+	json_array_foreach(depends, i, value)
+	{
+		if (i == sizeof(pick->depends) / sizeof(*pick->depends)) {
+			refuse(reader, "'depends' is too long");
+			break;
+		}
+		put_string(reader, pick->depends[i], sizeof(*pick->depends), value, "depends");
+		pick->depends_count = i + 1;
+	}
+}
+
+/* The lists of cpuid point into one block, which the result owns. */
+static char *list_names(struct reader *reader, json_t *cpuid, const char *key, const char **names,
+			size_t room, size_t *count, char *storage)
+{
+	json_t *list = get_list(reader, cpuid, key), *value;
+	size_t i;
+
+	json_array_foreach(list, i, value)
+	{
+		const char *name = json_string_value(value);
+
+		if (!name || i == room) {
+			refuse(reader, "'%s' is no list of at most %zu names", key, room);
+			break;
+		}
+		names[i] = storage;
+		text_printable(storage, 4 * strlen(name) + 1, name, strlen(name));
+		storage += strlen(storage) + 1;
+		*count = i + 1;
+	}
+	return storage;
+}
+
+static void read_difference(struct reader *reader, struct cell_result *result, json_t *cpuid,
+			    size_t line_length)
+{
+	struct cpu_difference *to = &result->difference;
+	char *storage;
+
+	/* No list can hold more than the line did; a byte grows to four (\xHH) at most. */
+	storage = result->difference_names = xmalloc(4 * line_length + 1);
+	storage =
+		list_names(reader, cpuid, "missing", to->missing,
+			   sizeof(to->missing) / sizeof(*to->missing), &to->missing_count, storage);
+	storage = list_names(reader, cpuid, "extra", to->extra,
+			     sizeof(to->extra) / sizeof(*to->extra), &to->extra_count, storage);
+	list_names(reader, cpuid, "identity", to->identity,
+		   sizeof(to->identity) / sizeof(*to->identity), &to->identity_count, storage);
+}
+
+static void read_cpu(struct reader *reader, struct cell_result *result, json_t *cpu)
+{
+	json_t *edits, *value;
+	size_t i;
+
+	GET_STRING(reader, result->name, cpu, "name");
+	GET_STRING(reader, result->vendor, cpu, "vendor");
+	result->family = (unsigned)get_number(reader, cpu, "family", 270);
+	result->model = (unsigned)get_number(reader, cpu, "model", 255);
+	result->stepping = (unsigned)get_number(reader, cpu, "stepping", 15);
+	edits = get_list(reader, cpu, "edits");
+	json_array_foreach(edits, i, value)
+	{
+		char edit[128];
+
+		if (i == sizeof(result->edits) / sizeof(*result->edits)) {
+			refuse(reader, "'edits' is too long");
+			break;
+		}
+		put_string(reader, edit, sizeof(edit), value, "edits");
+		if (reader->bad)
+			break;
+		result->edits[i] = xstrdup(edit);
+		result->edit_count = i + 1;
+	}
+}
+
+static void read_record(struct reader *reader, struct cell_result *result, json_t *record,
+			size_t line_length)
+{
+	json_t *picks, *part, *value;
+	size_t i;
+
+	if (get_number(reader, record, "schema", INT32_MAX) != RECORD_SCHEMA)
+		refuse(reader, "its schema is not %d", RECORD_SCHEMA);
+	GET_STRING(reader, result->run, record, "run");
+	GET_STRING(reader, result->cell, record, "cell");
+	read_cpu(reader, result, get_object(reader, record, "cpu"));
+	GET_STRING(reader, result->image, record, "image");
+	GET_STRING(reader, result->subject, record, "subject");
+	GET_STRING(reader, result->accel, record, "accel");
+	result->pack = (unsigned)get_number(reader, record, "pack", 65535);
+	result->verdict = get_verdict(reader, record);
+	GET_NULLABLE(reader, result->reason, record, "reason");
+	result->tries = (unsigned)get_number(reader, record, "tries", 65535);
+	picks = get_list(reader, record, "picks");
+	json_array_foreach(picks, i, value)
+	{
+		if (i == CELL_PICKS_MAX) {
+			refuse(reader, "more than %d picks", CELL_PICKS_MAX);
+			break;
+		}
+		read_pick(reader, &result->picks[i], value);
+		result->pick_count = i + 1;
+	}
+	read_difference(reader, result, get_object(reader, record, "cpuid"), line_length);
+	part = get_object(reader, record, "versions");
+	GET_NULLABLE(reader, result->qemu, part, "qemu");
+	GET_NULLABLE(reader, result->libvirt, part, "libvirt");
+	GET_NULLABLE(reader, result->kernel, part, "kernel");
+	GET_NULLABLE(reader, result->libc, part, "libc");
+	part = get_object(reader, record, "seconds");
+	result->seconds.create = get_seconds(reader, part, "create");
+	result->seconds.guest = get_seconds(reader, part, "guest");
+	result->seconds.destroy = get_seconds(reader, part, "destroy");
+	result->seconds.total = get_seconds(reader, part, "total");
+}
+
+int record_read(struct cell_result *result, const char *line, size_t length, struct error *err)
+{
+	struct reader reader = { .err = err };
+	json_error_t json_error;
+	json_t *record = json_loadb(line, length, 0, &json_error);
+
+	memset(result, 0, sizeof(*result));
+	if (!record)
+		return error_set(err, ERROR_INPUT, "no record: column %d: %s", json_error.column,
+				 json_error.text);
+	if (json_is_object(record))
+		read_record(&reader, result, record, length);
+	else
+		refuse(&reader, "a JSON object was expected");
+	json_decref(record);
+	if (!reader.bad)
+		return 0;
+	cell_result_free(result);
+	memset(result, 0, sizeof(*result));
+	return -1;
+}

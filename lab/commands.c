@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+/* The table of commands. */
+#include "lab/lab.h"
+
+const struct option_row lab_global_options[] = {
+	{ 'c', "connect", "URI",
+	  "a libvirt connection; repeatable: guests are spread over all of them\n"
+	  "(default: the embedded driver, which needs no daemon)" },
+	{ 'v', "verbose", NULL, "say more: every cell of a table, not only what did not pass" },
+	{ 0 },
+};
+
+const struct command lab_commands[] = {
+	{ "run", "[SPEC...]", "boot a guest for each CPU and judge what its dispatcher does",
+	  "SPEC is a CPU: a name of the catalogue, [VENDOR/]FAMILY:MODEL[:STEPPING],\n"
+	  "model:LIBVIRT-NAME, or a file with a CPUID dump, then edits such as ,+erms or "
+	  ",stepping=7.\n"
+	  "The words catalogue, unknown and models mean all CPUs of the catalogue, those that "
+	  "nobody\n"
+	  "has seen, and all CPU models of the connection. Without SPEC: catalogue unknown.\n\n"
+	  "exit status: 0 all well; 1 a CPU failed, hung or crashed; 2 bad usage or input, nothing "
+	  "was\n"
+	  "booted; 3 the lab could not work; 130 interrupted. With --bisect: 0 pass, 1 fail, 125 "
+	  "else.",
+	  run_option_rows, command_run },
+	{ "replay", "[SPEC...]", "judge the choices for each CPU on this host, without any guest",
+	  "SPEC as for 'run'; models means those of models.tsv. Only the choice is judged: what "
+	  "the\n"
+	  "chosen path really does is not seen here, so there are no records (--output jsonl of "
+	  "'run').\n"
+	  "Each operation is shown as its path at the smallest extent, then CLASS:PATH where it "
+	  "changes.",
+	  replay_option_rows, command_replay },
+	{ "list", "cpus|models|subjects|operations", "list what the lab knows", NULL,
+	  list_option_rows, command_list },
+	{ "show", "SPEC", "everything about one CPU: bits, expected picks, how it is presented",
+	  NULL, show_option_rows, command_show },
+	{ "doctor", "", "check what a run needs on this machine, with a remedy for what is missing",
+	  "exit status: 0 where 'run' would work, 3 where not.", doctor_option_rows,
+	  command_doctor },
+};
+const size_t lab_command_count = sizeof(lab_commands) / sizeof(*lab_commands);

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+/* The quirklab program: the options before the command, then the command. */
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lab/lab.h"
+
+static void help(void)
+{
+	printf("usage: quirklab [-c URI]... [-v] COMMAND ...\n\n"
+	       "Boots guests with different x86 CPU identities, runs dispatch selftests inside "
+	       "and\n"
+	       "checks the memset, clear and flush paths that each CPU gets.\n\ncommands:\n");
+	for (size_t i = 0; i < lab_command_count; i++)
+		printf("  %-8s %s\n", lab_commands[i].name, lab_commands[i].help);
+	printf("\noptions before the command:\n");
+	options_help(lab_global_options);
+	printf("\n'quirklab COMMAND --help' describes a command.\n");
+}
+
+static int global_option(void *state, int key, const char *argument, struct error *err)
+{
+	struct lab *lab = state;
+
+	switch (key) {
+	case 'c':
+		if (lab->uri_count == LAB_URIS_MAX)
+			return error_set(err, ERROR_INPUT, "-c: at most %d connections",
+					 LAB_URIS_MAX);
+		lab->uris[lab->uri_count++] = argument;
+		break;
+	case 'v':
+		lab->verbose = true;
+		break;
+	}
+	return 0;
+}
+
+static const struct command *find_command(const char *name, struct error *err)
+{
+	const char *near;
+
+	for (size_t i = 0; i < lab_command_count; i++)
+		if (!strcmp(lab_commands[i].name, name))
+			return &lab_commands[i];
+	near = near_name(name, lab_commands, lab_command_count, sizeof(*lab_commands));
+	if (near)
+		error_set(err, ERROR_INPUT, "no command '%s': do you mean '%s'?", name, near);
+	else
+		error_set(err, ERROR_INPUT, "no command '%s': 'quirklab --help' lists them", name);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	struct lab lab = { 0 };
+	struct error err = { 0 };
+	const struct command *command;
+	int first, status;
+
+	setlocale(LC_CTYPE, "");
+	first = options_parse(lab_global_options, false, argc, argv, global_option, &lab, &err);
+	if (first == OPTIONS_HELP) {
+		help();
+		return STATUS_OK;
+	}
+	if (first < 0)
+		return lab_stop(NULL, first, &err);
+	if (first == argc) {
+		error_set(&err, ERROR_INPUT, "a command is missing: 'quirklab --help' lists them");
+		return lab_fail(&err);
+	}
+	command = find_command(argv[first], &err);
+	if (!command)
+		return lab_fail(&err);
+	status = command->run(&lab, command, argc - first, argv + first);
+	if (fflush(stdout) || ferror(stdout)) {
+		error_set(&err, ERROR_LAB, "standard output: %s", strerror(errno));
+		lab_fail(&err);
+		status = status == STATUS_OK ? STATUS_LAB : status;
+	}
+	return status;
+}
