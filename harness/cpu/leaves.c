@@ -16,6 +16,7 @@
 #define LEAF_AMD_CACHES	   0x8000001Du
 #define LEAF_CENTAUR	   0xC0000000u
 
+#define LLC_MOST    (4ULL << 30)  /* what claims to be larger is no cache of this world */
 #define LINE_UNIT   8u		  /* of leaf 1 EBX bits 15:8 */
 #define AMD_L3_UNIT (512u * 1024u) /* of 0x80000006 EDX bits 31:18 */
 #define AMD_L2_UNIT 1024u	  /* of 0x80000006 ECX bits 31:16 */
@@ -97,6 +98,8 @@ static uint64_t llc_of_subleaves(const struct cpuid_dump *dump, uint32_t leaf)
 			continue;
 		size = ((uint64_t)entry->reg[CPUID_ECX] + 1) * ((shape & 0xFFF) + 1) *
 		       ((shape >> 12 & 0x3FF) + 1) * ((shape >> 22) + 1);
+		if (size > LLC_MOST)
+			continue;
 		if (level > highest || size > bytes)
 			bytes = size;
 		highest = level;
@@ -202,8 +205,8 @@ static void put_cache(struct cpuid_dump *dump, uint32_t leaf, unsigned level, ui
 
 	while (bytes % line)
 		line /= 2;
-	while (bytes / line % ways || bytes / line / ways > UINT32_MAX)
-		ways = ways == 1 ? 1024 : ways - 1; /* 16, 15 .. 1; then the large ones */
+	while (bytes / line % ways)
+		ways--;
 	cache->reg[CPUID_EAX] = 3 | level << 5;
 	cache->reg[CPUID_EBX] = (line - 1) | (ways - 1) << 22;
 	cache->reg[CPUID_ECX] = (uint32_t)(bytes / line / ways - 1);
@@ -261,6 +264,7 @@ void cpu_to_dump(const struct cpu *cpu, struct cpuid_dump *dump)
 {
 	unsigned rules = cache_rule(cpu->vendor);
 	unsigned line = cpu->line_bytes ? cpu->line_bytes : 64;
+	uint64_t llc = cpu->llc_bytes <= LLC_MOST ? cpu->llc_bytes : 0;
 	struct cpuid_leaf *zero, *one;
 
 	*dump = (struct cpuid_dump){ 0 };
@@ -274,10 +278,10 @@ void cpu_to_dump(const struct cpu *cpu, struct cpuid_dump *dump)
 	one->reg[CPUID_EAX] = signature_encode(cpu->family, cpu->model, cpu->stepping);
 	one->reg[CPUID_EBX] = (line / LINE_UNIT & 0xFF) << 8;
 	put_features(cpu, dump);
-	if (cpu->llc_bytes && rules & CACHE_LEAF_4)
-		put_cache(dump, LEAF_CACHE, 3, cpu->llc_bytes);
-	if (cpu->llc_bytes && rules & CACHE_AMD)
-		put_amd_cache(dump, cpu->llc_bytes);
+	if (llc && rules & CACHE_LEAF_4)
+		put_cache(dump, LEAF_CACHE, 3, llc);
+	if (llc && rules & CACHE_AMD)
+		put_amd_cache(dump, llc);
 	if (cpu->level >= 0) {
 		leaf_of(dump, 0, 0)->reg[CPUID_EAX] = (uint32_t)cpu->level;
 		drop_above_level(dump, (uint32_t)cpu->level);

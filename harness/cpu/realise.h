@@ -9,6 +9,8 @@
 #include "harness/cpu/cpu.h"
 #include "harness/util/text.h"
 
+#define REALISED_PROPERTIES_MAX 512
+
 /* What the hypervisor at hand can do; harness/guest/ fills it. */
 struct hypervisor {
 	bool kvm;
@@ -21,17 +23,24 @@ enum realise_guest {
 	REALISE_LINUX, /* bits that a kernel or libc executes unasked are never forced (DESIGN) */
 };
 
+/*
+ * Of QEMU's base, `qemu` and `property` are what follows the type: `-cpu base,QEMU`, or device_add of
+ * base-x86_64-cpu with each property. Of a libvirt model they are on top of what the model is: each
+ * property goes into `-global MODEL-x86_64-cpu.NAME=VALUE` (libvirt's <cpu> cannot say them).
+ * The text of `qemu` is free of commas inside values. Values are "on", "off", numbers and strings.
+ */
 struct realised {
-	char *model;	      /* libvirt model name, or NULL: QEMU's base */
-	struct text qemu;     /* "vendor=GenuineIntel,family=6,...,erms=on": for -cpu TYPE,... */
+	char *model;	  /* libvirt model name, or NULL: QEMU's base */
+	struct text qemu; /* "vendor=GenuineIntel,family=6,...,erms=on" */
 	struct {
-		char *name, *value; /* the same, property by property, for device_add */
-	} property[256];
+		char *name, *value; /* the same, property by property */
+	} property[REALISED_PROPERTIES_MAX];
 	size_t property_count;
 	struct feature_set forced;	/* set in spite of the accelerator (inert) */
-	struct feature_set unavailable; /* asked on, and no property here can present it */
+	struct feature_set unavailable; /* asked on, and not presented here */
 };
 
+/* ERROR_INPUT where the CPU is of no shape that QEMU can be told (a comma in the vendor's name). */
 int realise(struct realised *out, const struct cpu *cpu, enum realise_guest guest,
 	    const struct hypervisor *hypervisor, struct error *err);
 void realised_free(struct realised *realised);

@@ -40,6 +40,7 @@ struct observed_check {
 
 #define OBSERVED_PICKS_MAX  64
 #define OBSERVED_CHECKS_MAX 32
+#define OBSERVED_LEAVES_MAX 512
 
 struct observation { /* one CPU */
 	uint16_t cpu;
@@ -66,11 +67,15 @@ struct observation { /* one CPU */
 
 /* A reader of one guest's report stream. It keeps partial frames between calls. */
 struct report_reader;
+/* most_cpus: how many different CPUs may report, whatever their numbers; further ones are ignored. */
 struct report_reader *report_reader_new(size_t most_cpus);
 void report_reader_free(struct report_reader *reader);
 
 /* Feeds bytes; returns the number of good frames found in them (progress, for the watchdog). */
 size_t report_feed(struct report_reader *reader, const void *bytes, size_t length);
+
+/* No more bytes will come: what still waits for the rest of a frame is searched for whole frames. */
+size_t report_finish(struct report_reader *reader);
 
 bool report_ended(const struct report_reader *reader); /* REPORT_END was seen */
 size_t report_skipped(const struct report_reader *reader); /* bytes that were in no good frame */
