@@ -32,4 +32,4 @@ bench: needs-run
 	B='$(abspath $(B))' tests/bench/bench
 
 lint: needs-lint
-	@HOST_CFLAGS='$(filter-out -D%,$(HOST_CFLAGS))' B='$(B)' .ci/lint
+	@HOST_CFLAGS="$(subst ",\",$(HOST_CFLAGS))" DISPATCH_CFLAGS='$(filter-out $(NO_IDIOMS),$(DISPATCH_CFLAGS))' .ci/lint

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # A thousand cells, a guest each: nothing is lost, nothing leaks, nothing slows down.
 # shellcheck source=tests/e2e/lib.sh
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 
 # 1,000 different identities: four vendors' families, steppings 0 to 9.
 cpus=$(for model in $(seq 1 100); do
