@@ -85,11 +85,15 @@ _Noreturn void guest_failed(unsigned vector)
 	next(cpu);
 }
 
-static void test(struct cpu *cpu)
+static void test(struct cpu *cpu, bool own_text)
 {
 	unsigned failed;
 
 	set_platform(cpu);
+	if (!own_text) {
+		console_text("out of memory\n");
+		next(cpu);
+	}
 	cpu->platform.misc_enable = misc_enable();
 	failed = selftest_run(selftest_memory, &cpu->platform);
 	reported++;
@@ -117,7 +121,7 @@ void guest_main(const struct pvh_start_info *info)
 	cpu_init(boot_cpu, 0);
 	set_platform(boot_cpu);
 	if (!cpus)
-		test(boot_cpu);
+		test(boot_cpu, true);
 	rack_start(cpus, test);
 	next(boot_cpu);
 }

@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
  * Starts the CPUs of the rack one after another; whoever is not at work is halted.
- *
- * Each CPU executes a copy of the text of its own, mapped at the text's address. TCG translates an
- * instruction once, by its physical address and the mode, for all vCPUs: the #UD into which it
- * turned a clwb for a CPU without clwb would meet the next CPU as well. Writing the text anew would
- * drop the translations too, but for each of them QEMU 7.2 clears the jump cache (64 KiB) of every
- * vCPU.
  */
 #include "images/bare/rack.h"
 
 #include "images/bare/memory.h"
 #include "images/bare/serial.h"
+#include "images/bare/text.h"
 #include "images/bare/x86.h"
 
-#define PAGE	 4096ull
-#define ENTRIES	 512
-#define LARGE	 0x200000ull
-#define READABLE (PAGE_PRESENT | PAGE_WRITE)
+#define PAGE 4096
 
 /* Local APIC, Intel SDM volume 3A, 10.4.1 and 10.6.1. */
 #define APIC_BASE     0xfee00000
@@ -41,9 +33,8 @@ struct trampoline_values {
 	uint32_t tables, number;
 };
 
-/* start.S, bare.lds, trampoline.S */
-extern uint64_t boot_pd[4 * ENTRIES];
-extern char text_start[], text_end[];
+/* start.S, trampoline.S */
+extern char boot_pml4[];
 extern char trampoline_start[], trampoline_values[], trampoline_end[];
 
 /* The number of the CPU that is being started. It takes its turn by adding CLAIMED: so one that
@@ -66,61 +57,18 @@ static void send_ipi(unsigned apic_id, uint32_t command)
 		__asm__ volatile("pause");
 }
 
-static void copy_words(void *to, const void *from, size_t bytes)
-{
-	bytes /= 8;
-	__asm__ volatile("rep movsq" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
-}
-
-static void clear_words(void *to, size_t bytes)
-{
-	bytes /= 8;
-	__asm__ volatile("rep stosq" : "+D"(to), "+c"(bytes) : "a"(0ull) : "memory");
-}
-
-/* An address space with the text of its own. Returns its top table, NULL where memory is short. */
-static uint64_t *private_text(void)
-{
-	const uint64_t first = (uint64_t)text_start, bytes = (uint64_t)(text_end - text_start);
-	char *copy = memory_take(bytes);
-	uint64_t *tables = memory_take(4 * PAGE);
-	uint64_t *pdpt, *pd, *pt;
-
-	if (!copy || !tables)
-		return NULL;
-	pdpt = tables + ENTRIES;
-	pd = pdpt + ENTRIES;
-	pt = pd + ENTRIES;
-	/* The first CPU's text, not this one's copy. */
-	copy_words(copy, text_start + TEXT_ALIAS, bytes);
-	clear_words(tables, 2 * PAGE);
-	tables[0] = (uint64_t)pdpt | READABLE;
-	pdpt[0] = (uint64_t)pd | READABLE;
-	for (unsigned i = 1; i < 4; i++)
-		pdpt[i] = (uint64_t)(boot_pd + i * ENTRIES) | READABLE;
-	pdpt[TEXT_ALIAS >> 30] = (uint64_t)boot_pd | READABLE;
-	copy_words(pd, boot_pd, PAGE);
-	pd[0] = (uint64_t)pt | READABLE;
-	for (uint64_t at = 0; at < LARGE; at += PAGE) {
-		uint64_t page = at;
-
-		if (at >= first && at < first + bytes)
-			page = (uint64_t)copy + (at - first);
-		pt[at / PAGE] = page | READABLE;
-	}
-	return tables;
-}
-
 /* The first C code on a CPU of the rack. */
 static void started(struct cpu *cpu, uint32_t number)
 {
 	uint32_t expected = number;
+	bool own_text;
 
 	if (!__atomic_compare_exchange_n(&turn, &expected, number | CLAIMED, false,
 					 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		return;
+	own_text = text_enter();
 	cpu_init(cpu, (uint16_t)number);
-	test_function(cpu);
+	test_function(cpu, own_text);
 }
 
 static bool claimed(unsigned number)
@@ -140,17 +88,16 @@ static bool start(unsigned number)
 {
 	struct trampoline_values *values =
 		(void *)(TRAMPOLINE + (uint64_t)(trampoline_values - trampoline_start));
-	uint64_t *tables = private_text();
 	struct cpu *cpu = memory_take(sizeof(*cpu));
 	uint32_t expected = number;
 
-	if (!tables || !cpu)
+	if (!cpu)
 		return false;
 	*values = (struct trampoline_values){
 		.entry = (uint64_t)started,
 		.stack = (uint64_t)(cpu->stack + CPU_STACK_BYTES),
 		.cpu = (uint64_t)cpu,
-		.tables = (uint32_t)(uint64_t)tables,
+		.tables = (uint32_t)(uint64_t)boot_pml4,
 		.number = number,
 	};
 	__atomic_store_n(&turn, number, __ATOMIC_SEQ_CST);
@@ -182,7 +129,7 @@ void rack_start(unsigned last, rack_test_fn *test)
 {
 	last_number = last > RACK_CPUS_MAX ? RACK_CPUS_MAX : last;
 	test_function = test;
-	copy_words((void *)TRAMPOLINE, trampoline_start,
-		   (size_t)(trampoline_end - trampoline_start + 7) & -(size_t)8);
+	__builtin_memcpy((void *)TRAMPOLINE, trampoline_start,
+			 (size_t)(trampoline_end - trampoline_start));
 	rack_next(0);
 }

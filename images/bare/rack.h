@@ -12,8 +12,10 @@
 #ifndef __ASSEMBLER__
 #include "images/bare/cpu.h"
 
-/* Runs on each CPU of the rack, on its own stack, with exceptions set up. */
-typedef void rack_test_fn(struct cpu *cpu);
+/* Runs on each CPU of the rack, on its own stack, with exceptions set up. own_text: false where
+ * the memory did not do for the text of this CPU's features (text.c): it must not be tested then.
+ */
+typedef void rack_test_fn(struct cpu *cpu, bool own_text);
 
 /* On the boot CPU: prepares for CPUs with the APIC ids 1 to last, and starts the first. Returns
  * where none could be started. */
