@@ -29,12 +29,14 @@ static const struct check {
 	{ DISPATCH_CLFLUSHOPT_COPY, DISPATCH_MEMCPY_FLUSHCACHE_SINGLE },
 };
 
-/* Around words (8), lines (64) and the heads and tails of both; then around one page, and three. */
-static const uint8_t offsets[] = { 0, 1, 3, 4, 7, 8, 9, 63 };
+/* Around words (8) and lines (64), and the heads and tails of both. */
+static const uint8_t offsets[] = { 0, 1, 4, 7, 9, 63 };
 static const uint8_t lengths[] = { 0,  1,  2,  3,  5,  7,  8,	9,   13,  17,
 				   31, 61, 63, 64, 65, 67, 127, 128, 131, 197 };
-static const uint8_t page_offsets[] = { 0, 9 };
-static const uint16_t page_lengths[] = { 4095, 4096, 4097, 3 * 4096 };
+/* Around a page, and three pages. */
+static const struct {
+	uint16_t offset, length;
+} pages[] = { { 0, 4096 }, { 9, 4095 }, { 63, 4097 }, { 1, 3 * 4096 } };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -147,9 +149,8 @@ static void run_cases(void *argument)
 		run_case(run, offsets[i / COUNT(lengths)], lengths[i % COUNT(lengths)]);
 	if (run->every > 1)
 		return;
-	for (unsigned i = 0; i < COUNT(page_offsets) * COUNT(page_lengths); i++)
-		run_case(run, page_offsets[i / COUNT(page_lengths)],
-			 page_lengths[i % COUNT(page_lengths)]);
+	for (unsigned i = 0; i < COUNT(pages); i++)
+		run_case(run, pages[i].offset, pages[i].length);
 }
 
 /* Three lines from an odd address: every part of every path. */
