@@ -141,11 +141,12 @@ no_qemu()
 	[ -z "$(own_qemus)" ]
 }
 
-# State folders hold a lock while a run lives; after it nothing of them may be left.
+# A run's state is a folder of its own in XDG_RUNTIME_DIR/quirklab, beside a lock that stays. After it
+# only the lock may be left, and nothing in TMPDIR.
 no_state()
 {
-	find "$work/run" "$work/cache" "$work/tmp" -mindepth 1 | sed 's/^/left behind: /' | grep . && return 1
-	return 0
+	! find "$work/run" "$work/tmp" -mindepth 1 ! -path "$work/run/quirklab" ! -path "$work/run/quirklab/lock" |
+		sed 's/^/left behind: /' | grep .
 }
 
 # within SECONDS COMMAND...: it holds before the time is over.

@@ -1,0 +1,19 @@
+# Fuzzers: every fuzz_NAME.c. With replay.c they are ordinary programs that run the seeds (make check, under
+# sanitizers, any compiler); with FUZZ_LINK=-fsanitize=fuzzer they are clang's libFuzzer (make fuzz).
+FUZZ_NAMES   := $(basename $(notdir $(wildcard tests/fuzz/fuzz_*.c)))
+FUZZ_REPLAY  := $(FUZZ_NAMES:%=$(B)/fuzz/%)
+FUZZ_LINK    ?=
+FUZZ_SECONDS ?= 600
+
+$(B)/fuzz/%: $(B)/host/tests/fuzz/%.o $(if $(FUZZ_LINK),,$(B)/host/tests/fuzz/replay.o) $(B)/libharness.a
+	@mkdir -p $(@D)
+	$(call brief,LD)
+	$(Q)$(CC) -o $@ $^ $(FUZZ_LINK) $(HOST_LIBS)
+
+.PHONY: fuzz-programs
+fuzz-programs: $(FUZZ_REPLAY) $(B)/cpu-models
+
+fuzz: needs-fuzz
+	@$(MAKE) --no-print-directory $(PARALLEL) B=$(B)/fuzzers CC=clang OPT='-O1 -g' FUZZ_LINK=-fsanitize=fuzzer \
+		SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' fuzz-programs
+	B='$(abspath $(B))/fuzzers' tests/fuzz/fuzz $(FUZZ_SECONDS) $(FUZZ_NAMES)
