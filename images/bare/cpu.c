@@ -83,6 +83,7 @@ void cpu_init(struct cpu *cpu, uint16_t number)
 	cpu->self = cpu;
 	cpu->guard = NULL;
 	cpu->handling = false;
+	cpu->over = false;
 	cpu->number = number;
 	load_segments(cpu);
 	exception_init();

@@ -47,6 +47,7 @@ struct cpu {
 	struct cpu *self; /* first: read through GS */
 	struct guard *guard;
 	bool handling;	 /* inside a handler of a guarded call's exception */
+	bool over;	 /* its turn in the rack is over: it must stay silent */
 	uint16_t number; /* APIC id in a rack, 0 in a guest of one CPU */
 	struct selftest_platform platform;
 	uint64_t gdt[5];

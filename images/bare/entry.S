@@ -26,7 +26,7 @@ exception_entries:
 	.set vector, 0
 	.rept VECTORS
 	.balign 16
-	.if !(WITH_ERROR >> vector & 1)
+	.if vector >= 32 || !(WITH_ERROR >> vector & 1)
 	pushq $0
 	.endif
 	pushq $vector

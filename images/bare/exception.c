@@ -2,6 +2,7 @@
 /* The interrupt table, guarded calls and the report of exceptions that nobody expected. */
 #include "images/bare/exception.h"
 
+#include "images/bare/apic.h"
 #include "images/bare/cpu.h"
 #include "images/bare/x86.h"
 #include "images/protocol.h"
@@ -96,6 +97,11 @@ static _Noreturn void fail(struct cpu *cpu, const struct selftest_registers *reg
 	uint8_t fault[1 + 4 + 8 + 8];
 	const uint8_t complete = 0;
 
+	/* Another CPU is at work, and reporting. */
+	if (cpu->over)
+		halt();
+	/* Whatever the test did to them: the interrupt table has to do for what follows. */
+	exception_init();
 	put(fault, vector, 1);
 	put(fault + 1, error, 4);
 	put(fault + 5, registers->rip, 8);
@@ -113,6 +119,10 @@ void exception(struct selftest_registers *registers, unsigned vector, uint64_t e
 	const uint64_t rip = registers->rip;
 	enum selftest_action action = SELFTEST_UNKNOWN;
 
+	if (vector == VECTOR_TIMER) {
+		apic_end_interrupt();
+		return;
+	}
 	if (cpu->guard && !cpu->handling) {
 		cpu->handling = true;
 		action = ask(cpu->guard->test, registers, vector, error);

@@ -4,30 +4,21 @@
  */
 #include "images/bare/rack.h"
 
+#include "images/bare/apic.h"
 #include "images/bare/memory.h"
 #include "images/bare/serial.h"
 #include "images/bare/text.h"
 #include "images/bare/x86.h"
 
-#define PAGE 4096
-
-/* Local APIC, Intel SDM volume 3A, 10.4.1 and 10.6.1. */
-#define APIC_BASE     0xfee00000
-#define APIC_SPURIOUS (APIC_BASE + 0x0f0)
-#define APIC_ICR_LOW  (APIC_BASE + 0x300)
-#define APIC_ICR_HIGH (APIC_BASE + 0x310)
-#define SPURIOUS_ON   0x1ff /* enabled, vector 255 */
-#define ICR_INIT      0x4500
-#define ICR_STARTUP   0x4600
-#define ICR_PENDING   0x1000
-
 /*
- * A started CPU claims its turn within microseconds; one that has not after START_TRIES waits of
- * WAIT_TICKS is passed over. TSC ticks: 0.5 to 2 s each at 1 to 4 GHz, for a host that is busy.
+ * A started CPU claims its turn within a tenth of a millisecond; one that has not after START_TRIES
+ * waits, on a host that may be busy, is passed over. Who waits is halted: were it to spin, it would
+ * keep the other's thread from a core.
  */
-#define WAIT_TICKS  (1ull << 31)
-#define START_TRIES 4
+#define WAIT_NANOSECONDS 1000000000
+#define START_TRIES	 4
 
+/* What trampoline.S hands to the CPU whose number is in it. */
 struct trampoline_values {
 	uint64_t entry, stack, cpu;
 	uint32_t tables, number;
@@ -44,19 +35,6 @@ static uint32_t turn;
 static unsigned last_number;
 static rack_test_fn *test_function;
 
-static void apic_write(uint32_t address, uint32_t value)
-{
-	*(volatile uint32_t *)(uint64_t)address = value;
-}
-
-static void send_ipi(unsigned apic_id, uint32_t command)
-{
-	apic_write(APIC_ICR_HIGH, apic_id << 24);
-	apic_write(APIC_ICR_LOW, command);
-	while (*(volatile uint32_t *)(uint64_t)APIC_ICR_LOW & ICR_PENDING)
-		__asm__ volatile("pause");
-}
-
 /* The first C code on a CPU of the rack. */
 static void started(struct cpu *cpu, uint32_t number)
 {
@@ -69,18 +47,6 @@ static void started(struct cpu *cpu, uint32_t number)
 	own_text = text_enter();
 	cpu_init(cpu, (uint16_t)number);
 	test_function(cpu, own_text);
-}
-
-static bool claimed(unsigned number)
-{
-	const uint64_t begin = read_tsc();
-
-	do {
-		if (__atomic_load_n(&turn, __ATOMIC_SEQ_CST) != number)
-			return true;
-		__asm__ volatile("pause");
-	} while (read_tsc() - begin < WAIT_TICKS);
-	return false;
 }
 
 /* True where the CPU has taken its turn. */
@@ -100,18 +66,22 @@ static bool start(unsigned number)
 		.tables = (uint32_t)(uint64_t)boot_pml4,
 		.number = number,
 	};
+	this_cpu()->over = true;
 	__atomic_store_n(&turn, number, __ATOMIC_SEQ_CST);
-	apic_write(APIC_SPURIOUS, SPURIOUS_ON);
-	/* Hypervisors need no pause between INIT and SIPI: they keep a SIPI that comes early. A CPU
-	 * that runs ignores further SIPIs. */
-	send_ipi(number, ICR_INIT);
+	/* Hypervisors need no pause between INIT and SIPI: they keep a SIPI that comes early. */
+	apic_enable();
+	apic_send_init(number);
 	for (unsigned try = 0; try < START_TRIES; try++) {
-		send_ipi(number, ICR_STARTUP | TRAMPOLINE / PAGE);
-		if (claimed(number))
+		apic_send_startup(number, TRAMPOLINE);
+		apic_halt_for(WAIT_NANOSECONDS);
+		if (__atomic_load_n(&turn, __ATOMIC_SEQ_CST) != number)
 			return true;
 	}
-	return !__atomic_compare_exchange_n(&turn, &expected, 0, false, __ATOMIC_SEQ_CST,
-					    __ATOMIC_SEQ_CST);
+	if (!__atomic_compare_exchange_n(&turn, &expected, 0, false, __ATOMIC_SEQ_CST,
+					 __ATOMIC_SEQ_CST))
+		return true;
+	this_cpu()->over = false;
+	return false;
 }
 
 void rack_next(unsigned number)
@@ -129,6 +99,7 @@ void rack_start(unsigned last, rack_test_fn *test)
 {
 	last_number = last > RACK_CPUS_MAX ? RACK_CPUS_MAX : last;
 	test_function = test;
+	apic_silence_pic();
 	__builtin_memcpy((void *)TRAMPOLINE, trampoline_start,
 			 (size_t)(trampoline_end - trampoline_start));
 	rack_next(0);

@@ -37,6 +37,12 @@ start64:
 	movl %eax, %ds
 	movl %eax, %es
 	movl %eax, %ss
+	/* A CPU that was given up and wakes now: the values are meant for another one. */
+	movl $1, %eax
+	cpuid
+	shrl $24, %ebx
+	cmpl values_number(%rip), %ebx
+	jne 1f
 	movq values_stack(%rip), %rsp
 	movq values_cpu(%rip), %rdi
 	movl values_number(%rip), %esi

@@ -46,7 +46,9 @@
 #define VECTOR_DF 8
 #define VECTOR_GP 13
 #define VECTOR_PF 14
-#define VECTORS	  32
+/* The processor's exceptions, and after them the APIC timer's interrupt. */
+#define VECTOR_TIMER 32
+#define VECTORS	     33
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>
