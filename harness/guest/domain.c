@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+/* The domain XML of a guest, as a libxml2 tree. */
+#include "harness/guest/domain.h"
+
+#include <string.h>
+#include <libxml/tree.h>
+
+#include "harness/guest/rack.h"
+#include "harness/util/cleanup.h"
+
+#define QEMU_NAMESPACE "http://libvirt.org/schemas/domain/qemu/1.0"
+
+#define MEMORY_MIB_BARE	    64
+#define MEMORY_MIB_RACK_CPU 1 /* stack, arena and a copy of the text for each CPU */
+#define MEMORY_MIB_LINUX    256
+
+static xmlNodePtr child(xmlNodePtr parent, const char *name)
+{
+	return xmlNewChild(parent, NULL, BAD_CAST name, NULL);
+}
+
+/* Unlike xmlNewChild with a content, it takes "&" as it is. */
+static xmlNodePtr text_child(xmlNodePtr parent, const char *name, const char *text)
+{
+	return xmlNewTextChild(parent, NULL, BAD_CAST name, BAD_CAST text);
+}
+
+static void attribute(xmlNodePtr node, const char *name, const char *value)
+{
+	xmlNewProp(node, BAD_CAST name, BAD_CAST value);
+}
+
+static void number_attribute(xmlNodePtr node, const char *name, unsigned value)
+{
+	char digits[16];
+
+	snprintf(digits, sizeof(digits), "%u", value);
+	attribute(node, name, digits);
+}
+
+static xmlNodePtr number_child(xmlNodePtr parent, const char *name, unsigned value)
+{
+	char digits[16];
+
+	snprintf(digits, sizeof(digits), "%u", value);
+	return text_child(parent, name, digits);
+}
+
+bool domain_is_rack(const struct guest_request *request)
+{
+	return request->rack || request->cpu_count > 1;
+}
+
+static unsigned memory_mib(const struct guest_request *request)
+{
+	if (request->memory_mib)
+		return request->memory_mib;
+	if (request->image == GUEST_LINUX)
+		return MEMORY_MIB_LINUX;
+	if (domain_is_rack(request))
+		return MEMORY_MIB_BARE + MEMORY_MIB_RACK_CPU * (unsigned)request->cpu_count;
+	return MEMORY_MIB_BARE;
+}
+
+static void add_vcpu(xmlNodePtr domain, const struct guest_request *request)
+{
+	const unsigned count = domain_is_rack(request) ? (unsigned)request->cpu_count + 1 : 1;
+	xmlNodePtr vcpu = number_child(domain, "vcpu", count);
+
+	attribute(vcpu, "placement", "static");
+	if (count > 1)
+		number_attribute(vcpu, "current", 1);
+}
+
+static void add_os(xmlNodePtr domain, const struct domain_plan *plan)
+{
+	const struct guest_request *request = plan->request;
+	CLEANUP_FREE char *cmdline = NULL;
+	const char *given = request->cmdline ? request->cmdline : "";
+	xmlNodePtr os = child(domain, "os");
+	xmlNodePtr type = text_child(os, "type", "hvm");
+
+	attribute(type, "arch", "x86_64");
+	attribute(type, "machine", "pc");
+	text_child(os, "kernel", plan->kernel);
+	if (plan->initrd)
+		text_child(os, "initrd", plan->initrd);
+	if (domain_is_rack(request))
+		cmdline = xasprintf("%s%scpus=%zu", given, given[0] ? " " : "",
+				    request->cpu_count);
+	else
+		cmdline = xstrdup(given);
+	if (cmdline[0])
+		text_child(os, "cmdline", cmdline);
+}
+
+static void add_topology(xmlNodePtr cpu, unsigned sockets)
+{
+	xmlNodePtr topology = child(cpu, "topology");
+
+	number_attribute(topology, "sockets", sockets);
+	number_attribute(topology, "cores", 1);
+	number_attribute(topology, "threads", 1);
+}
+
+/* A libvirt model: no check, as the guest itself is asked what it sees. */
+static void add_model(xmlNodePtr domain, const struct realised *realised)
+{
+	xmlNodePtr cpu = child(domain, "cpu");
+	xmlNodePtr model;
+
+	attribute(cpu, "mode", "custom");
+	attribute(cpu, "match", "exact");
+	attribute(cpu, "check", "none");
+	model = text_child(cpu, "model", realised->model);
+	attribute(model, "fallback", "forbid");
+}
+
+static void add_cpu(xmlNodePtr domain, const struct guest_request *request)
+{
+	if (domain_is_rack(request))
+		add_topology(child(domain, "cpu"), (unsigned)request->cpu_count + 1);
+	else if (request->cpus[0]->model)
+		add_model(domain, request->cpus[0]);
+}
+
+static void add_serial(xmlNodePtr devices, unsigned port)
+{
+	xmlNodePtr serial = child(devices, "serial");
+	xmlNodePtr target = child(serial, "target");
+
+	attribute(serial, "type", "pty");
+	attribute(target, "type", "isa-serial");
+	number_attribute(target, "port", port);
+}
+
+static void add_devices(xmlNodePtr domain, const struct domain_plan *plan)
+{
+	xmlNodePtr devices = child(domain, "devices");
+	xmlNodePtr usb, balloon;
+
+	if (plan->emulator)
+		text_child(devices, "emulator", plan->emulator);
+	usb = child(devices, "controller");
+	attribute(usb, "type", "usb");
+	attribute(usb, "model", "none");
+	add_serial(devices, 0);
+	add_serial(devices, 1);
+	balloon = child(devices, "memballoon");
+	attribute(balloon, "model", "none");
+}
+
+static void add_argument(xmlNodePtr commandline, xmlNsPtr qemu, const char *value)
+{
+	xmlNodePtr argument = xmlNewChild(commandline, qemu, BAD_CAST "arg", NULL);
+
+	attribute(argument, "value", value);
+}
+
+
+static void add_global(xmlNodePtr commandline, xmlNsPtr qemu, const char *model, const char *name,
+		       const char *value)
+{
+	CLEANUP_FREE char *global = xasprintf("%s-x86_64-cpu.%s=%s", model, name, value);
+
+	add_argument(commandline, qemu, "-global");
+	add_argument(commandline, qemu, global);
+}
+
+/*
+ * Of several -cpu QEMU takes the last. -cpu has no way to write a comma, as brand strings have;
+ * -global takes the rest of its word as the value.
+ */
+static void add_cpu_arguments(xmlNodePtr commandline, xmlNsPtr qemu,
+			      const struct realised *realised)
+{
+	const char *model = realised->model ? realised->model : RACK_CPU_MODEL;
+	CLEANUP_TEXT struct text cpu = { 0 };
+
+	text_addf(&cpu, "%s", model);
+	for (size_t i = 0; i < realised->property_count; i++) {
+		const char *name = realised->property[i].name;
+		const char *value = realised->property[i].value;
+
+		if (realised->model || strchr(value, ','))
+			add_global(commandline, qemu, model, name, value);
+		else
+			text_addf(&cpu, ",%s=%s", name, value);
+	}
+	if (realised->model)
+		return;
+	add_argument(commandline, qemu, "-cpu");
+	add_argument(commandline, qemu, text_string(&cpu));
+}
+
+static void add_qemu(xmlNodePtr domain, xmlNsPtr qemu, const struct guest_request *request)
+{
+	xmlNodePtr commandline, capabilities, del;
+
+	commandline = xmlNewChild(domain, qemu, BAD_CAST "commandline", NULL);
+	add_cpu_arguments(commandline, qemu, request->cpus[0]);
+	/* Else libvirt asks QEMU for some 400 properties of the CPU at each start: 0.6 s. */
+	capabilities = xmlNewChild(domain, qemu, BAD_CAST "capabilities", NULL);
+	del = xmlNewChild(capabilities, qemu, BAD_CAST "del", NULL);
+	attribute(del, "capability", "cpu-unavailable-features");
+}
+
+static void add_all(xmlNodePtr domain, const struct domain_plan *plan)
+{
+	static const char *const ends[] = { "on_poweroff", "on_reboot", "on_crash" };
+	xmlNsPtr qemu = xmlNewNs(domain, BAD_CAST QEMU_NAMESPACE, BAD_CAST "qemu");
+	xmlNodePtr memory, platform;
+
+	attribute(domain, "type", plan->kvm ? "kvm" : "qemu");
+	text_child(domain, "name", plan->name);
+	memory = number_child(domain, "memory", memory_mib(plan->request));
+	attribute(memory, "unit", "MiB");
+	add_vcpu(domain, plan->request);
+	add_os(domain, plan);
+	platform = child(domain, "features");
+	child(platform, "acpi");
+	child(platform, "apic");
+	add_cpu(domain, plan->request);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		text_child(domain, ends[i], "destroy");
+	add_devices(domain, plan);
+	add_qemu(domain, qemu, plan->request);
+}
+
+static int check(const struct guest_request *request, struct error *err)
+{
+	if (!request->cpu_count || !request->kernel)
+		return error_set(err, ERROR_INPUT, "a guest needs a CPU and a kernel");
+	if (!domain_is_rack(request))
+		return 0;
+	if (request->image != GUEST_BARE)
+		return error_set(err, ERROR_INPUT, "only a bare guest can be a rack");
+	if (request->cpu_count > RACK_CPUS_MOST)
+		return error_set(err, ERROR_INPUT, "a rack of %zu CPUs: at most %d",
+				 request->cpu_count, RACK_CPUS_MOST);
+	for (size_t i = 0; i < request->cpu_count; i++)
+		if (request->cpus[i]->model)
+			return error_set(err, ERROR_INPUT,
+					 "the libvirt model %s is a type of its own: not in a rack",
+					 request->cpus[i]->model);
+	return 0;
+}
+
+static xmlNodePtr new_domain(void)
+{
+	xmlDocPtr document = xmlNewDoc(BAD_CAST "1.0");
+	xmlNodePtr domain = xmlNewNode(NULL, BAD_CAST "domain");
+
+	xmlDocSetRootElement(document, domain);
+	return domain;
+}
+
+static char *to_text(xmlNodePtr domain)
+{
+	xmlBufferPtr buffer = xmlBufferCreate();
+	char *text;
+
+	if (xmlNodeDump(buffer, domain->doc, domain, 0, 1) < 0)
+		abort();
+	text = xstrdup((const char *)xmlBufferContent(buffer));
+	xmlBufferFree(buffer);
+	xmlFreeDoc(domain->doc);
+	return text;
+}
+
+char *domain_xml(const struct domain_plan *plan, struct error *err)
+{
+	xmlNodePtr domain;
+
+	if (check(plan->request, err) < 0)
+		return NULL;
+	domain = new_domain();
+	add_all(domain, plan);
+	return to_text(domain);
+}
+
+char *domain_probe_xml(const char *name, const char *emulator)
+{
+	xmlNodePtr domain = new_domain();
+	xmlNodePtr memory, type, devices;
+
+	attribute(domain, "type", "qemu");
+	text_child(domain, "name", name);
+	memory = number_child(domain, "memory", 16);
+	attribute(memory, "unit", "MiB");
+	type = text_child(child(domain, "os"), "type", "hvm");
+	attribute(type, "arch", "x86_64");
+	attribute(type, "machine", "pc");
+	devices = child(domain, "devices");
+	text_child(devices, "emulator", emulator);
+	attribute(child(devices, "memballoon"), "model", "none");
+	return to_text(domain);
+}

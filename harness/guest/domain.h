@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* The domain XML of a guest. */
+#ifndef QUIRKLAB_HARNESS_GUEST_DOMAIN_H
+#define QUIRKLAB_HARNESS_GUEST_DOMAIN_H
+
+#include "harness/guest/guest.h"
+
+struct domain_plan {
+	const char *name;
+	const char *emulator;	     /* NULL: libvirt's choice */
+	bool kvm;		     /* else TCG */
+	const char *kernel, *initrd; /* as the hypervisor's host names them */
+	const struct guest_request *request;
+};
+
+/* Whether the guest of this request is a rack. */
+bool domain_is_rack(const struct guest_request *request);
+/* ERROR_INPUT where the request contradicts itself. The caller frees the text. */
+char *domain_xml(const struct domain_plan *plan, struct error *err);
+/* The smallest domain there is, only to ask its emulator something. The caller frees the text. */
+char *domain_probe_xml(const char *name, const char *emulator);
+
+#endif

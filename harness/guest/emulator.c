@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+/* What is known of the emulator behind a connection. */
+#include "harness/guest/emulator.h"
+
+#include <string.h>
+#include <jansson.h>
+#include <libvirt/libvirt-qemu.h>
+#include <libvirt/virterror.h>
+
+#include "harness/guest/connection_internal.h"
+#include "harness/guest/domain.h"
+#include "harness/util/cleanup.h"
+#include "harness/util/text.h"
+
+static unsigned long number(const json_t *object, const char *key)
+{
+	return (unsigned long)json_integer_value(json_object_get(object, key));
+}
+
+/* libvirt tells the version of its default emulator only; another one is asked itself. */
+static int ask(virDomainPtr domain, unsigned long *version, struct error *err)
+{
+	CLEANUP_FREE char *reply = NULL;
+	json_t *root;
+	const json_t *qemu;
+
+	if (virDomainQemuMonitorCommand(domain, "{\"execute\":\"query-version\"}", &reply, 0) < 0)
+		return error_set(err, ERROR_LAB, "the emulator's version: %s",
+				 virGetLastErrorMessage());
+	root = json_loads(reply, 0, NULL);
+	qemu = json_object_get(json_object_get(root, "return"), "qemu");
+	*version = number(qemu, "major") * 1000000 + number(qemu, "minor") * 1000 +
+		   number(qemu, "micro");
+	json_decref(root);
+	if (!*version)
+		return error_set(err, ERROR_LAB, "the emulator does not tell its version");
+	return 0;
+}
+
+int emulator_version(struct connection *connection, unsigned long *version, struct error *err)
+{
+	CLEANUP_FREE char *name = xasprintf("%sversion", connection->prefix);
+	CLEANUP_FREE char *xml = NULL;
+	virDomainPtr domain;
+	int result;
+
+	if (!connection->emulator) {
+		if (virConnectGetVersion(connection->libvirt, version) < 0)
+			return error_set(err, ERROR_LAB,
+					 "%s: no QEMU (the package qemu-system-x86 is needed): %s",
+					 connection->uri, virGetLastErrorMessage());
+		return 0;
+	}
+	xml = domain_probe_xml(name, connection->emulator);
+	domain = virDomainCreateXML(connection->libvirt, xml, VIR_DOMAIN_START_PAUSED);
+	if (!domain)
+		return error_set(err, ERROR_INPUT, "%s: %s", connection->emulator,
+				 virGetLastErrorMessage());
+	result = ask(domain, version, err);
+	virDomainDestroy(domain);
+	virDomainFree(domain);
+	return result;
+}
+
+bool emulator_offers_kvm(virConnectPtr libvirt)
+{
+	CLEANUP_FREE char *answer =
+		virConnectGetDomainCapabilities(libvirt, NULL, "x86_64", NULL, "kvm", 0);
+
+	virResetLastError();
+	return answer != NULL;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+/* Plugging the CPUs of a rack, one QMP command for each. */
+#include "harness/guest/rack.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <jansson.h>
+#include <libvirt/libvirt-qemu.h>
+#include <libvirt/virterror.h>
+
+#include "harness/util/cleanup.h"
+#include "harness/util/text.h"
+
+static bool is_text(const char *name)
+{
+	return !strcmp(name, "vendor") || !strcmp(name, "model-id") ||
+	       !strcmp(name, "hv-vendor-id");
+}
+
+/*
+ * Since 9.2 QEMU insists on the property's own type; before, it takes any. model-id may hold bytes
+ * that are no UTF-8, so it is taken as Latin-1.
+ */
+static json_t *property_value(const char *name, const char *value)
+{
+	char *end;
+	long long number;
+
+	if (is_text(name)) {
+		json_t *plain = json_string(value);
+
+		return plain ? plain : json_string("");
+	}
+	if (!strcmp(value, "on") || !strcmp(value, "off"))
+		return json_boolean(!strcmp(value, "on"));
+	number = strtoll(value, &end, 0);
+	if (isdigit((unsigned char)value[0]) && !*end)
+		return json_integer(number);
+	return json_string(value);
+}
+
+char *rack_command(const struct realised *cpu, unsigned apic_id)
+{
+	json_t *arguments = json_object();
+	json_t *command;
+	char *text;
+	CLEANUP_FREE char *id = xasprintf("cpu%u", apic_id);
+
+	json_object_set_new(arguments, "driver", json_string(RACK_CPU_TYPE));
+	json_object_set_new(arguments, "id", json_string(id));
+	json_object_set_new(arguments, "socket-id", json_integer(apic_id));
+	json_object_set_new(arguments, "core-id", json_integer(0));
+	json_object_set_new(arguments, "thread-id", json_integer(0));
+	for (size_t i = 0; i < cpu->property_count; i++)
+		json_object_set_new(
+			arguments, cpu->property[i].name,
+			property_value(cpu->property[i].name, cpu->property[i].value));
+	command = json_pack("{s:s, s:o}", "execute", "device_add", "arguments", arguments);
+	text = command ? json_dumps(command, JSON_COMPACT) : NULL;
+	json_decref(command);
+	if (!text)
+		abort();
+	return text;
+}
+
+/* The "desc" of a QMP error reply; NULL where the command went well. Caller frees. */
+static char *reply_error(const char *reply)
+{
+	json_t *root = json_loads(reply, 0, NULL);
+	const json_t *error = json_object_get(root, "error");
+	const char *description = json_string_value(json_object_get(error, "desc"));
+	char *result = NULL;
+
+	if (!root)
+		result = xstrdup("no JSON in QEMU's reply");
+	else if (error)
+		result = xstrdup(description ? description : "an error without words");
+	json_decref(root);
+	return result;
+}
+
+int rack_plug(virDomainPtr domain, const struct realised *const *cpus, size_t count,
+	      struct error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		CLEANUP_FREE char *command = rack_command(cpus[i], (unsigned)i + 1);
+		CLEANUP_FREE char *reply = NULL;
+		CLEANUP_FREE char *refusal = NULL;
+
+		if (virDomainQemuMonitorCommand(domain, command, &reply, 0) < 0)
+			return error_set(err, ERROR_LAB, "CPU %zu of the rack: %s", i + 1,
+					 virGetLastErrorMessage());
+		refusal = reply_error(reply);
+		if (refusal)
+			return error_set(err, ERROR_LAB, "CPU %zu of the rack: QEMU: %s", i + 1,
+					 refusal);
+	}
+	return 0;
+}

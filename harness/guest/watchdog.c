@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+/* When a guest counts as hung. */
+#include "harness/guest/watchdog.h"
+
+#include <stdio.h>
+
+/*
+ * Seconds at a scale of 1 on a machine with a core for each guest, under TCG. A bare guest sends a
+ * frame every few milliseconds, the first one within 0.2 s. Linux is silent for 2 s of its boot
+ * (`quiet`), and a foreign subject that is single-stepped by ptrace for longer.
+ */
+#define BARE_LIMIT   5.0
+#define LINUX_LIMIT  30.0
+#define BARE_WALL    60.0
+#define BARE_CPU_WALL 5.0
+#define LINUX_WALL   600.0
+#define KVM_FACTOR   0.5
+
+void watchdog_start(struct watchdog *watchdog, const struct guest_request *request,
+		    const struct watchdog_load *load, double now)
+{
+	const bool bare = request->image == GUEST_BARE;
+	double factor = load->timeout_scale > 0 ? load->timeout_scale : 1;
+
+	if (load->kvm)
+		factor *= KVM_FACTOR;
+	if (load->cores && load->guests > load->cores)
+		factor *= (double)load->guests / load->cores;
+	*watchdog = (struct watchdog){
+		.limit = factor * (bare ? BARE_LIMIT : LINUX_LIMIT),
+		.wall = factor * (bare ? BARE_WALL + BARE_CPU_WALL * (double)request->cpu_count
+				       : LINUX_WALL),
+		.begin = now,
+		.progress = now,
+	};
+}
+
+void watchdog_report(struct watchdog *watchdog, size_t bytes, size_t frames, double now)
+{
+	watchdog->report_bytes += bytes;
+	watchdog->frames += frames;
+	if (frames)
+		watchdog->progress = now;
+}
+
+void watchdog_console(struct watchdog *watchdog, size_t bytes, double now)
+{
+	watchdog->console_bytes += bytes;
+	if (watchdog->console_bytes <= WATCHDOG_CONSOLE_MOST)
+		watchdog->progress = now;
+}
+
+bool watchdog_bites(const struct watchdog *watchdog, double now, char *reason, size_t room)
+{
+	if (watchdog->report_bytes > WATCHDOG_REPORT_MOST) {
+		snprintf(reason, room, "an endless report: %zu bytes, %zu good frames",
+			 watchdog->report_bytes, watchdog->frames);
+		return true;
+	}
+	if (now - watchdog->progress > watchdog->limit) {
+		snprintf(reason, room,
+			 "no progress for %.1f s (%zu good frames, %zu report bytes and %zu "
+			 "console bytes before)",
+			 watchdog->limit, watchdog->frames, watchdog->report_bytes,
+			 watchdog->console_bytes);
+		return true;
+	}
+	if (now - watchdog->begin > watchdog->wall) {
+		snprintf(reason, room,
+			 "not at its end after %.0f s, the limit of last resort (%zu good frames)",
+			 watchdog->wall, watchdog->frames);
+		return true;
+	}
+	return false;
+}
