@@ -175,8 +175,7 @@ static int edit_number(struct cpu *cpu, size_t field, const char *value, struct 
 		*places[field] = (unsigned)number;
 	else
 		cpu->level = (int)number;
-	if (places[2] == &cpu->stepping && field == 2)
-		cpu->stepping_max = cpu->stepping;
+	cpu->stepping_max = cpu->stepping;
 	return 0;
 }
 

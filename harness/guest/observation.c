@@ -12,6 +12,7 @@
 
 #define FRAME_MAX   (REPORT_HEADER_SIZE + REPORT_PAYLOAD_MAX + REPORT_CRC_SIZE)
 #define STRINGS_MAX 255
+#define SENT_MAX    256 /* traces sent by one CPU, repeated ones too: their numbers are bytes */
 
 struct cpu_reader {
 	struct observation seen;
@@ -21,6 +22,8 @@ struct cpu_reader {
 		uint8_t length;
 	} string[STRINGS_MAX];
 	size_t string_count;
+	uint8_t sent[SENT_MAX]; /* which trace was the n-th sent; REPORT_TRACE_SAME repeats one */
+	size_t sent_count;
 };
 
 struct report_reader {
@@ -189,24 +192,31 @@ static void read_steps(struct observed_trace *trace, struct cursor *cursor)
 	}
 }
 
-/* Returns the trace's number. */
-static uint8_t read_trace(struct observation *seen, struct cursor *cursor)
+/* Returns which of the CPU's traces it is. */
+static uint8_t read_trace(struct cpu_reader *cpu, struct cursor *cursor)
 {
-	uint8_t end = take_u8(cursor);
+	struct observation *seen = &cpu->seen;
+	uint8_t end = take_u8(cursor), number = 0;
 	struct observed_trace trace = { .end = end };
 
 	if (end == REPORT_TRACE_SAME) {
-		uint8_t number = take_u8(cursor);
+		uint8_t earlier = take_u8(cursor);
 
-		cursor->bad |= number >= seen->trace_count;
-		return number;
+		cursor->bad |= earlier >= cpu->sent_count;
+		if (!cursor->bad)
+			number = cpu->sent[earlier];
+	} else {
+		cursor->bad |= end > REPORT_TRACE_LIMIT || seen->trace_count == REPORT_TRACES_MAX;
+		read_steps(&trace, cursor);
+		number = (uint8_t)seen->trace_count;
 	}
-	cursor->bad |= end > REPORT_TRACE_LIMIT || seen->trace_count == REPORT_TRACES_MAX;
-	read_steps(&trace, cursor);
+	cursor->bad |= cpu->sent_count == SENT_MAX;
 	if (cursor->bad)
 		return 0;
-	seen->traces[seen->trace_count] = trace;
-	return (uint8_t)seen->trace_count++;
+	if (end != REPORT_TRACE_SAME)
+		seen->traces[seen->trace_count++] = trace;
+	cpu->sent[cpu->sent_count++] = number;
+	return number;
 }
 
 static void read_picks(struct cpu_reader *cpu, struct cursor *cursor)
@@ -225,7 +235,7 @@ static void read_picks(struct cpu_reader *cpu, struct cursor *cursor)
 		pick.executable = take_up_to(cursor, REPORT_EXECUTABLE_EMULATED);
 		pick.trace_count = take_up_to(cursor, 2);
 		for (unsigned i = 0; i < pick.trace_count && !cursor->bad; i++)
-			pick.trace[i] = read_trace(seen, cursor);
+			pick.trace[i] = read_trace(cpu, cursor);
 		cursor->bad |= seen->pick_count == OBSERVED_PICKS_MAX;
 		if (!cursor->bad)
 			seen->picks[seen->pick_count++] = pick;
