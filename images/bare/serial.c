@@ -6,20 +6,17 @@
 #include "images/bare/serial.h"
 #include "images/bare/x86.h"
 
-#define THR	     0
-#define IER	     1
-#define FCR	     2
-#define LCR	     3
-#define MCR	     4
-#define LSR	     5
-#define DIVISOR_LOW  0
-#define DIVISOR_HIGH 1
-#define LCR_8N1	     0x03
-#define LCR_DLAB     0x80
-#define FCR_FIFO     0x07 /* on, both directions emptied */
-#define MCR_DTR_RTS  0x03
-#define LSR_THRE     0x20
-#define FIFO_BYTES   16
+#define THR	    0
+#define IER	    1
+#define FCR	    2
+#define LCR	    3
+#define MCR	    4
+#define LSR	    5
+#define LCR_8N1	    0x03
+#define FCR_FIFO    0x07 /* on, both directions emptied */
+#define MCR_DTR_RTS 0x03
+#define LSR_THRE    0x20
+#define FIFO_BYTES  16
 
 /*
  * How often the state is read before bytes are sent into a port that takes none. A read costs
@@ -28,12 +25,14 @@
  */
 #define POLLS 100000000u
 
+/*
+ * The speed stays what it is: an emulated port has none. And no register is written that is another
+ * one's address, so that an isa-debugcon, which takes every byte at the first address, does in the
+ * port's place; its other addresses read as ones, that is as ready.
+ */
 void serial_init(uint16_t port)
 {
 	out8(port + IER, 0);
-	out8(port + LCR, LCR_DLAB);
-	out8(port + DIVISOR_LOW, 1); /* 115200 baud */
-	out8(port + DIVISOR_HIGH, 0);
 	out8(port + LCR, LCR_8N1);
 	out8(port + FCR, FCR_FIFO);
 	out8(port + MCR, MCR_DTR_RTS);
