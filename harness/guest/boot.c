@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* The life of one guest: started, watched, ended. */
-#include <errno.h>
-#include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <libvirt/virterror.h>
 
 #include "harness/guest/clock.h"
@@ -17,16 +12,14 @@
 #include "harness/guest/guest.h"
 #include "harness/guest/qemu_log.h"
 #include "harness/guest/rack.h"
+#include "harness/guest/undertaker.h"
 #include "harness/guest/watchdog.h"
 #include "harness/util/cleanup.h"
-#include "harness/util/file.h"
 
 /* How often a waiting boot looks at the clock and at the interrupt. */
 #define TICK_SECONDS 0.05
 /* How long after QEMU's end the last bytes of its ports may take. */
 #define DRAIN_SECONDS 1.0
-/* How long a killed QEMU may take to die. */
-#define KILL_MS 5000
 
 enum port { PORT_CONSOLE, PORT_REPORT, PORTS };
 
@@ -37,7 +30,6 @@ struct boot {
 	struct guest_result *result;
 	char name[64];
 	virDomainPtr domain;
-	int pidfd; /* of QEMU, where it is ours */
 	struct console *consoles[PORTS];
 
 	pthread_mutex_t lock; /* of all below, and of the result's texts and reader */
@@ -163,18 +155,6 @@ static void wait_change(struct boot *boot, double seconds)
 	pthread_cond_timedwait(&boot->changed, &boot->lock, &until);
 }
 
-static void open_pidfd(struct boot *boot)
-{
-	CLEANUP_FREE char *path = NULL, *text = NULL;
-	size_t length;
-
-	if (!boot->connection->root.path)
-		return;
-	path = xasprintf("%s/run/qemu/%s.pid", boot->connection->root.path, boot->name);
-	if (file_read(path, 32, &text, &length, NULL) == 0)
-		boot->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)strtol(text, NULL, 10), 0);
-}
-
 static int open_consoles(struct boot *boot, struct error *err)
 {
 	static const struct {
@@ -211,7 +191,6 @@ static int create(struct boot *boot, struct error *err)
 	if (!boot->domain)
 		return error_set(err, ERROR_LAB, "libvirt does not start the guest: %s",
 				 virGetLastErrorMessage());
-	open_pidfd(boot);
 	if (open_consoles(boot, err) < 0)
 		return -1;
 	if (domain_is_rack(request))
@@ -316,26 +295,6 @@ static void run(struct boot *boot)
 		(boot->last_frame > begin ? boot->last_frame : clock_seconds()) - begin;
 }
 
-/*
- * libvirt's destroy sends SIGTERM and looks every 0.2 s whether QEMU is gone. A QEMU of our own is
- * killed and reaped first: the destroy finds nothing left to wait for.
- */
-static void kill_qemu(struct boot *boot)
-{
-	struct pollfd poll_for = { .fd = boot->pidfd, .events = POLLIN };
-	siginfo_t info;
-
-	if (boot->pidfd < 0)
-		return;
-	syscall(SYS_pidfd_send_signal, boot->pidfd, SIGKILL, NULL, 0);
-	while (poll(&poll_for, 1, KILL_MS) < 0 && errno == EINTR)
-		;
-	/* The reaper may have been faster. */
-	waitid(P_PIDFD, (id_t)boot->pidfd, &info, WEXITED | WNOHANG);
-	close(boot->pidfd);
-	boot->pidfd = -1;
-}
-
 static void crash_reason(struct boot *boot)
 {
 	char words[256];
@@ -356,18 +315,30 @@ static void crash_reason(struct boot *boot)
 	end_as(boot, GUEST_CRASHED, "QEMU died%s%s", words[0] ? ": " : "", words);
 }
 
+
+/* Of a guest that finished, QEMU has said what it had to say; of another, its last words count. */
 static void destroy(struct boot *boot)
 {
-	lifecycle_unlisten(&boot->connection->lifecycle, &boot->listener);
-	kill_qemu(boot);
+	struct connection *connection = boot->connection;
+	char *log = qemu_log_path(connection, boot->name);
+
+	lifecycle_unlisten(&connection->lifecycle, &boot->listener);
 	for (int i = 0; i < PORTS; i++)
 		console_close(boot->consoles[i]);
+	if (boot->domain && boot->result->end == GUEST_FINISHED) {
+		qemu_log_read(log, &boot->result->qemu);
+		undertaker_take(connection->undertaker, boot->domain, log);
+		return;
+	}
 	if (boot->domain) {
 		if (virDomainDestroy(boot->domain) < 0)
 			virResetLastError(); /* it was gone already */
 		virDomainFree(boot->domain);
 	}
-	qemu_log_take(boot->connection, boot->name, &boot->result->qemu);
+	qemu_log_read(log, &boot->result->qemu);
+	if (log)
+		unlink(log);
+	free(log);
 }
 
 static void prepare(struct boot *boot)
@@ -395,7 +366,6 @@ void guest_boot(struct connection *connection, const struct guest_request *reque
 		.connection = connection,
 		.request = request,
 		.result = result,
-		.pidfd = -1,
 	};
 	struct error err = { 0 };
 	double begin = clock_seconds(), ending;

@@ -117,6 +117,7 @@ struct connection *connection_open(const struct connection_options *options, str
 		return NULL;
 	connection = xcalloc(1, sizeof(*connection));
 	connection->root.lock = -1;
+	connection->undertaker = undertaker_start();
 	connection->emulator = options->emulator ? xstrdup(options->emulator) : NULL;
 	snprintf(connection->prefix, sizeof(connection->prefix), "quirklab-%d-", (int)getpid());
 	if (options->uri)
@@ -155,6 +156,7 @@ void connection_close(struct connection *connection)
 
 	if (!connection)
 		return;
+	undertaker_stop(connection->undertaker);
 	if (connection->libvirt) {
 		destroy_left(connection);
 		while (atomic_load(&connection->consoles) &&

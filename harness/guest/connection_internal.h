@@ -9,6 +9,7 @@
 #include "harness/guest/connection.h"
 #include "harness/guest/lifecycle.h"
 #include "harness/guest/root.h"
+#include "harness/guest/undertaker.h"
 
 struct connection {
 	virConnectPtr libvirt;
@@ -20,6 +21,7 @@ struct connection {
 	struct hypervisor hypervisor;
 	char qemu_text[24], libvirt_text[24];
 	struct lifecycle lifecycle;
+	struct undertaker *undertaker;
 	atomic_uint next;	 /* number of the next domain */
 	atomic_uint running;	 /* guests under way */
 	atomic_uint consoles;	 /* those that the event loop still knows */

@@ -10,7 +10,7 @@
 
 #define LOG_MOST (1u << 20)
 
-static char *log_path(const struct connection *connection, const char *name)
+char *qemu_log_path(const struct connection *connection, const char *name)
 {
 	const char *cache = getenv("XDG_CACHE_HOME");
 	const char *home = getenv("HOME");
@@ -26,17 +26,13 @@ static char *log_path(const struct connection *connection, const char *name)
 	return xasprintf("%s/.cache/libvirt/qemu/log/%s.log", home ? home : "", name);
 }
 
-void qemu_log_take(const struct connection *connection, const char *name, struct text *log)
+void qemu_log_read(const char *path, struct text *log)
 {
-	CLEANUP_FREE char *path = log_path(connection, name);
 	CLEANUP_FREE char *bytes = NULL;
 	size_t length = 0;
 
-	if (!path)
-		return;
-	if (file_read(path, LOG_MOST, &bytes, &length, NULL) == 0)
+	if (path && file_read(path, LOG_MOST, &bytes, &length, NULL) == 0)
 		text_add(log, bytes, length);
-	unlink(path);
 }
 
 void qemu_log_last_words(const struct text *log, char *out, size_t room)

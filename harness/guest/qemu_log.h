@@ -6,8 +6,10 @@
 #include "harness/guest/connection.h"
 #include "harness/util/text.h"
 
-/* Adds the log of a domain that has ended, and removes the file. Nothing where libvirt is remote. */
-void qemu_log_take(const struct connection *connection, const char *name, struct text *log);
+/* Where it is; NULL where libvirt is remote. Caller frees. */
+char *qemu_log_path(const struct connection *connection, const char *name);
+/* Adds what is there so far. A missing file, or NULL, adds nothing. */
+void qemu_log_read(const char *path, struct text *log);
 /* What QEMU itself said last; "" where it said nothing. */
 void qemu_log_last_words(const struct text *log, char *out, size_t room);
 
