@@ -19,17 +19,22 @@ int expectations_read(struct expectations **out, const char *subject, const char
 void expectations_free(struct expectations *expectations);
 size_t expectations_columns(const struct expectations *expectations);
 const char *expectations_column(const struct expectations *expectations, size_t column); /* OP@CLASS */
-/* The expected path, or NULL where the table has no row for this CPU. */
+/* What a column depends on: names of bits and identity fields, separated by commas; "" for none. */
+const char *expectations_depends(const struct expectations *expectations, size_t column);
+/* The expected path, or NULL where the table says nothing of this CPU: it has no row, the cell is empty,
+ * or the CPU is not the row's any more (edits, a signature or a dump of the user's). */
 const char *expectations_pick(const struct expectations *expectations, const struct cpu *cpu,
 			      const char *operation, const char *class);
 
 /* What one call did: the class of its main store, and what follows it. */
 struct deed {
-	char path[32];	/* "movnti"; "" where nothing was stored */
-	char text[192]; /* "movnti; head mov + clwb; sfence" */
+	char path[32];	 /* "movnti"; "" where nothing was stored; "movnti|mov" where two traces differ */
+	char text[192];	 /* "movnti; head/tail mov + clwb; sfence" */
+	bool returned;	 /* the call was seen to its return */
 	bool fence_last; /* an sfence (or mfence) after the last store or flush */
+	bool cached;	 /* there are cached stores beside the main ones: a head or a tail */
 	bool flushes;	 /* every cached store is followed by a flush instruction */
-	char flush[16];	 /* clwb, clflushopt, clflush, or "" */
+	char flush[16];	 /* what flushes head and tail: clwb, clflushopt, clflush, "mixed", or "" */
 };
 void witness_decode(struct deed *out, const struct observation *observation,
 		    const struct observed_pick *pick);
