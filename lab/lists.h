@@ -7,7 +7,7 @@
 #include "harness/cpu/cpu.h"
 
 const char *origin_name(enum cpu_origin origin);
-void print_json(json_t *value);			 /* and releases it */
+void print_json(json_t *value);		 /* and releases it */
 json_t *inert_string(const char *bytes); /* printable ASCII only */
 
 #endif

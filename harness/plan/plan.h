@@ -11,16 +11,16 @@
 struct plan_options {
 	enum guest_image image;
 	const char *subject; /* "dispatch" */
-	unsigned jobs;	     /* guests at once, 1.. */
+	unsigned jobs;	     /* guests at once on each connection, 1.. */
 	unsigned pack;	     /* CPUs of a rack, 1..200; 1: one guest each */
 	unsigned shard, shards; /* 1..shards; 0, 0: all */
 	double timeout_scale;
-	const char *kernel;  /* Linux; NULL: kernel_find */
-	const char *bare;    /* another bare image, for tests; NULL: the built one */
+	const char *kernel; /* the bare ELF, or the Linux kernel */
+	const char *initrd; /* Linux: the initramfs with the agent; else NULL */
 };
 
 struct plan_cell {
-	const struct cpu *cpu;
+	const struct cpu *cpu; /* borrowed from the list that the plan was made of */
 	char name[CPU_NAME_MAX + 64]; /* NAME/IMAGE/SUBJECT */
 	bool finished;		      /* a result is there already (--resume) */
 };
@@ -30,26 +30,34 @@ struct plan {
 	size_t count;
 };
 
-/* Every CPU of the list once, in order, of this shard. ERROR_INPUT where two cells share a name. */
+/* Every CPU of the list once, in order; with shards, every shards-th of them. ERROR_INPUT where two
+ * cells share a name. The list has to outlive the plan. */
 int plan_make(struct plan *plan, const struct cpu_list *cpus, const struct plan_options *options,
 	      struct error *err);
 void plan_free(struct plan *plan);
 
+/* How many racks `cells` cells make, at most `pack` CPUs each: as few as that allows, then more until
+ * `workers` that run them at once get the same number each, unless racks become small. */
+size_t plan_racks(size_t cells, size_t pack, size_t workers);
+
 /* --- the results directory: plan.jsonl, results.jsonl, cells/CELL/{console,report,qemu}.log ------- */
 struct results;
 /* path NULL: ./results/DATE-TIME, and ./results/latest points to it. resume: goes on with path, or
- * latest: reads its plan, marks finished cells, and cuts a torn last line off. Locked: two runs never
- * share a directory. */
+ * latest: reads its plan (ERROR_INPUT where it is not this one), marks finished cells, and cuts a
+ * torn last line off. Locked: two runs never share a directory. */
 struct results *results_open(const char *path, bool resume, struct plan *plan, struct error *err);
 const char *results_path(const struct results *results);
 const char *results_run(const struct results *results); /* the run's name, in each record */
-/* The finished cells of a resumed run, for the summary: calls each(context, result). */
+/* The finished cells of a resumed run, for the reports: calls each(context, result). */
 int results_each(struct results *results, void (*each)(void *, const struct cell_result *),
 		 void *context, struct error *err);
 /* Appends and syncs. Thread-safe. */
 int results_add(struct results *results, const struct cell_result *result, struct error *err);
-int results_logs(struct results *results, const char *cell, const struct guest_result *guest,
-		 struct error *err);
+/* Keeps a guest's three logs for each of its cells (one file, linked where a rack had many), in the
+ * cell's folder or, for a try that was not the last, in `part` of it ("try-1", "rack"; else NULL).
+ * Thread-safe. */
+int results_logs(struct results *results, const char *const *cells, size_t count, const char *part,
+		 const struct guest_result *guest, struct error *err);
 void results_close(struct results *results);
 
 /* --- running it -------------------------------------------------------------------------------- */
@@ -57,10 +65,12 @@ struct schedule_events {
 	void *context;
 	/* One call at a time, from any thread, in order of finishing. */
 	void (*cell)(void *context, const struct cell_result *result);
+	/* Asked from any thread before each boot: true ends the run. NULL: never. */
+	bool (*stop)(void *context);
 };
 /*
  * Runs every unfinished cell: packs bare cells of base type into racks, boots them `jobs` at a time on
- * the connections, judges, records. Cells of a rack that died run again alone (their first try); hung,
+ * each connection, judges, records. Cells of a rack that died run again alone (their first try); hung,
  * crashed and error cells are retried once. Returns 0 when every planned cell has a result, -1 with
  * ERROR_LAB where the results could not be written or it was interrupted.
  */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The record of a cell (CONTRACT, Results): written as, and read from, one line of JSON. */
 #include <jansson.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +45,7 @@ static json_t *strings(const char *const *list, size_t count)
 /* Tenths of a millisecond are all that a clock here is good for. */
 static json_t *seconds(double value)
 {
-	return json_real(round(value * 1e4) / 1e4);
+	return json_real((double)(int64_t)(value * 1e4 + 0.5) / 1e4);
 }
 
 static json_t *write_pick(const struct pick *pick)

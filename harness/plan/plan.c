@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+/* The plan of a run: one cell for each CPU, all names different. */
+#include "harness/plan/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A guest costs as much to start as this many CPUs cost in it. */
+#define RACK_SMALL 4
+
+static int compare_names(const void *left, const void *right)
+{
+	const struct plan_cell *const *a = left, *const *b = right;
+
+	return strcmp((*a)->name, (*b)->name);
+}
+
+static int refuse_twins(const struct plan *plan, struct error *err)
+{
+	const struct plan_cell **sorted = xcalloc(plan->count + 1, sizeof(*sorted));
+	int result = 0;
+
+	for (size_t i = 0; i < plan->count; i++)
+		sorted[i] = &plan->cells[i];
+	qsort(sorted, plan->count, sizeof(*sorted), compare_names);
+	for (size_t i = 1; i < plan->count && result == 0; i++)
+		if (!strcmp(sorted[i - 1]->name, sorted[i]->name))
+			result = error_set(err, ERROR_INPUT,
+					   "two different CPUs of this run are named '%s'",
+					   sorted[i]->cpu->name);
+	free(sorted);
+	return result;
+}
+
+int plan_make(struct plan *plan, const struct cpu_list *cpus, const struct plan_options *options,
+	      struct error *err)
+{
+	const char *image = options->image == GUEST_LINUX ? "linux" : "bare";
+
+	plan->count = 0;
+	plan->cells = xcalloc(cpus->count + 1, sizeof(*plan->cells));
+	for (size_t i = 0; i < cpus->count; i++) {
+		struct plan_cell *cell;
+
+		/* Round robin: neighbours cost alike, so that the shards do. */
+		if (options->shards && i % options->shards + 1 != options->shard)
+			continue;
+		if (cpus->cpus[i].name[0] == '.' || strchr(cpus->cpus[i].name, '/')) {
+			error_set(err, ERROR_INPUT,
+				  "'%s': a CPU of that name has no folder for its logs",
+				  cpus->cpus[i].name);
+			plan_free(plan);
+			return -1;
+		}
+		cell = &plan->cells[plan->count++];
+		cell->cpu = &cpus->cpus[i];
+		snprintf(cell->name, sizeof(cell->name), "%s/%s/%s", cell->cpu->name, image,
+			 options->subject);
+	}
+	if (refuse_twins(plan, err) == 0)
+		return 0;
+	plan_free(plan);
+	return -1;
+}
+
+void plan_free(struct plan *plan)
+{
+	free(plan->cells);
+	*plan = (struct plan){ 0 };
+}
+
+size_t plan_racks(size_t cells, size_t pack, size_t workers)
+{
+	size_t racks = (cells + pack - 1) / pack;
+	size_t even = (racks + workers - 1) / workers * workers;
+
+	if (!cells || cells / even >= RACK_SMALL)
+		return cells ? even : 0;
+	even = cells / RACK_SMALL;
+	return even > racks ? even : racks;
+}

@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Runs the cells of a plan: a queue of boots, worker threads that take the next one, and what
+ * becomes of a guest: results, or boots that have to follow.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/cpu/realise.h"
+#include "harness/plan/expected.h"
+#include "harness/plan/plan.h"
+#include "harness/util/cleanup.h"
+
+#define TRIES 2
+
+/* One guest to be booted. */
+struct boot {
+	struct boot *next;
+	unsigned attempt; /* 1..TRIES, of each of its cells */
+	bool rack;
+	size_t count;
+	size_t cells[]; /* indices into the plan */
+};
+
+struct schedule {
+	const struct plan *plan;
+	const struct plan_options *options;
+	struct results *results;
+	const struct schedule_events *events;
+	struct expected expected;
+
+	pthread_mutex_t lock; /* of all below */
+	pthread_cond_t changed;
+	struct boot *first, **last; /* what waits, in order */
+	unsigned under_way;
+	bool ended; /* interrupted, or err is set */
+	size_t unfinished;
+	struct error *err;
+
+	pthread_mutex_t in_order; /* records and events come in one order */
+};
+
+struct worker {
+	pthread_t thread;
+	struct schedule *schedule;
+	struct connection *connection;
+	struct guest_result guest;
+};
+
+/* --- the queue -----------------------------------------------------------------------------------
+ */
+
+static struct boot *boot_new(size_t count, unsigned attempt, bool rack)
+{
+	struct boot *boot = xcalloc(1, sizeof(*boot) + count * sizeof(*boot->cells));
+
+	boot->count = count;
+	boot->attempt = attempt;
+	boot->rack = rack;
+	return boot;
+}
+
+static void push(struct schedule *schedule, struct boot *boot)
+{
+	pthread_mutex_lock(&schedule->lock);
+	*schedule->last = boot;
+	schedule->last = &boot->next;
+	pthread_cond_signal(&schedule->changed);
+	pthread_mutex_unlock(&schedule->lock);
+}
+
+static void push_alone(struct schedule *schedule, size_t cell, unsigned attempt)
+{
+	struct boot *boot = boot_new(1, attempt, false);
+
+	boot->cells[0] = cell;
+	push(schedule, boot);
+}
+
+/* The next boot; waits for those under way, which may bring more; NULL when there is nothing left.
+ */
+static struct boot *take(struct schedule *schedule)
+{
+	const struct schedule_events *events = schedule->events;
+	struct boot *boot = NULL;
+
+	pthread_mutex_lock(&schedule->lock);
+	for (;;) {
+		if (events->stop && events->stop(events->context))
+			schedule->ended = true;
+		if (schedule->ended || schedule->first || !schedule->under_way)
+			break;
+		pthread_cond_wait(&schedule->changed, &schedule->lock);
+	}
+	if (!schedule->ended && schedule->first) {
+		boot = schedule->first;
+		schedule->first = boot->next;
+		if (!schedule->first)
+			schedule->last = &schedule->first;
+		schedule->under_way++;
+	}
+	pthread_mutex_unlock(&schedule->lock);
+	return boot;
+}
+
+static void done(struct schedule *schedule)
+{
+	pthread_mutex_lock(&schedule->lock);
+	schedule->under_way--;
+	pthread_cond_broadcast(&schedule->changed);
+	pthread_mutex_unlock(&schedule->lock);
+}
+
+/* Ends the run; the first error is the one that is told. */
+static void end_run(struct schedule *schedule, const struct error *err)
+{
+	pthread_mutex_lock(&schedule->lock);
+	schedule->ended = true;
+	if (err && schedule->err && schedule->err->kind == ERROR_NONE)
+		*schedule->err = *err;
+	pthread_cond_broadcast(&schedule->changed);
+	pthread_mutex_unlock(&schedule->lock);
+}
+
+/* Racks first: they are the long boots, and what is short fills the gaps at the end. */
+static void fill_queue(struct schedule *schedule, size_t workers)
+{
+	const struct plan *plan = schedule->plan;
+	bool may_pack = schedule->options->image == GUEST_BARE && schedule->options->pack > 1;
+	size_t packed = 0, racks, rack = 0, in_rack = 0;
+	struct boot *boot = NULL;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		if (plan->cells[i].finished)
+			continue;
+		schedule->unfinished++;
+		packed += may_pack && !plan->cells[i].cpu->libvirt_model;
+	}
+	racks = plan_racks(packed, schedule->options->pack, workers);
+	for (size_t i = 0; i < plan->count && packed; i++) {
+		if (plan->cells[i].finished || plan->cells[i].cpu->libvirt_model)
+			continue;
+		if (!boot) {
+			size_t count = packed / racks + (rack < packed % racks);
+
+			boot = boot_new(count, 1, count > 1);
+			in_rack = 0;
+		}
+		boot->cells[in_rack++] = i;
+		if (in_rack == boot->count) {
+			push(schedule, boot);
+			boot = NULL;
+			rack++;
+		}
+	}
+	for (size_t i = 0; i < plan->count; i++)
+		if (!plan->cells[i].finished && (!may_pack || plan->cells[i].cpu->libvirt_model))
+			push_alone(schedule, i, 1);
+}
+
+/* --- one cell's result ---------------------------------------------------------------------------
+ */
+
+static void fill_identity(struct worker *worker, struct cell_result *result,
+			  const struct plan_cell *cell)
+{
+	const struct plan_options *options = worker->schedule->options;
+	const struct cpu *cpu = cell->cpu;
+
+	snprintf(result->run, sizeof(result->run), "%s", results_run(worker->schedule->results));
+	snprintf(result->cell, sizeof(result->cell), "%s", cell->name);
+	snprintf(result->name, sizeof(result->name), "%s", cpu->name);
+	snprintf(result->vendor, sizeof(result->vendor), "%s", cpu->vendor);
+	result->family = cpu->family;
+	result->model = cpu->model;
+	result->stepping = cpu->stepping;
+	for (size_t i = 0; i < cpu->edit_count; i++)
+		result->edits[i] = xstrdup(cpu->edits[i]);
+	result->edit_count = cpu->edit_count;
+	snprintf(result->image, sizeof(result->image), "%s",
+		 options->image == GUEST_LINUX ? "linux" : "bare");
+	snprintf(result->subject, sizeof(result->subject), "%s", options->subject);
+	snprintf(result->accel, sizeof(result->accel), "%s",
+		 connection_hypervisor(worker->connection)->kvm ? "kvm" : "tcg");
+	snprintf(result->qemu, sizeof(result->qemu), "%s",
+		 connection_qemu_text(worker->connection));
+	snprintf(result->libvirt, sizeof(result->libvirt), "%s",
+		 connection_libvirt_text(worker->connection));
+}
+
+static void fill_guest(struct cell_result *result, const struct boot *boot,
+		       const struct guest_result *guest, const struct observation *observation)
+{
+	double share = 1.0 / (double)boot->count;
+
+	result->pack = (unsigned)boot->count;
+	result->tries = boot->attempt;
+	result->seconds.create = guest->create * share;
+	result->seconds.guest = guest->guest * share;
+	result->seconds.destroy = guest->destroy * share;
+	result->seconds.total = (guest->create + guest->guest + guest->destroy) * share;
+	if (observation)
+		snprintf(result->kernel, sizeof(result->kernel), "%s", observation->version);
+}
+
+/* What the end of a guest means for a CPU that did not report to the end. */
+static void fill_death(struct cell_result *result, const struct guest_result *guest)
+{
+	static const enum verdict verdicts[] = {
+		[GUEST_FINISHED] = VERDICT_CRASHED,  [GUEST_HUNG] = VERDICT_HUNG,
+		[GUEST_CRASHED] = VERDICT_CRASHED,   [GUEST_ERROR] = VERDICT_ERROR,
+		[GUEST_INTERRUPTED] = VERDICT_ERROR,
+	};
+
+	result->verdict = verdicts[guest->end];
+	snprintf(result->reason, sizeof(result->reason), "%s",
+		 *guest->reason ? guest->reason : "the guest ended before this CPU had reported");
+}
+
+static void record(struct worker *worker, const struct cell_result *result)
+{
+	struct schedule *schedule = worker->schedule;
+	struct error err = { 0 };
+
+	pthread_mutex_lock(&schedule->in_order);
+	if (results_add(schedule->results, result, &err) < 0) {
+		end_run(schedule, &err);
+	} else {
+		pthread_mutex_lock(&schedule->lock);
+		schedule->unfinished--;
+		pthread_mutex_unlock(&schedule->lock);
+		schedule->events->cell(schedule->events->context, result);
+	}
+	pthread_mutex_unlock(&schedule->in_order);
+}
+
+/* --- one guest -----------------------------------------------------------------------------------
+ */
+
+static void keep_logs(struct worker *worker, const struct boot *boot, const size_t *places,
+		      size_t count, const char *part)
+{
+	const struct plan *plan = worker->schedule->plan;
+	CLEANUP_FREE const char **names = xcalloc(count + 1, sizeof(*names));
+	struct error err = { 0 };
+
+	for (size_t i = 0; i < count; i++)
+		names[i] = plan->cells[boot->cells[places[i]]].name;
+	if (count &&
+	    results_logs(worker->schedule->results, names, count, part, &worker->guest, &err) < 0)
+		end_run(worker->schedule, &err);
+}
+
+static bool retried(enum verdict verdict)
+{
+	return verdict == VERDICT_HUNG || verdict == VERDICT_CRASHED || verdict == VERDICT_ERROR;
+}
+
+/* What becomes of one cell of a guest that has ended. */
+enum fate { FATE_RECORDED, FATE_ALONE, FATE_AGAIN };
+
+static enum fate settle(struct worker *worker, const struct boot *boot, size_t place,
+			struct cell_result *result)
+{
+	const struct plan_cell *cell = &worker->schedule->plan->cells[boot->cells[place]];
+	const struct guest_result *guest = &worker->guest;
+	const struct observation *observation = NULL;
+	bool whole;
+
+	if (guest->reader)
+		observation = report_cpu(guest->reader, (uint16_t)(boot->rack ? place + 1 : 0));
+	whole = observation && observation->done;
+	if (!whole && boot->rack)
+		return FATE_ALONE;
+	fill_identity(worker, result, cell);
+	fill_guest(result, boot, guest, observation);
+	if (observation)
+		judge(result, cell->cpu, observation,
+		      expected_of(&worker->schedule->expected, observation->version));
+	if (!whole)
+		fill_death(result, guest);
+	return retried(result->verdict) && boot->attempt < TRIES ? FATE_AGAIN : FATE_RECORDED;
+}
+
+static void settle_all(struct worker *worker, const struct boot *boot)
+{
+	struct schedule *schedule = worker->schedule;
+	CLEANUP_FREE struct cell_result *results = xcalloc(boot->count, sizeof(*results));
+	CLEANUP_FREE enum fate *fates = xcalloc(boot->count, sizeof(*fates));
+	CLEANUP_FREE size_t *places = xcalloc(boot->count, sizeof(*places));
+	static const struct {
+		enum fate fate;
+		const char *part;
+	} parts[] = {
+		{ FATE_RECORDED, NULL },
+		{ FATE_ALONE, "rack" },
+		{ FATE_AGAIN, "try-1" },
+	};
+
+	for (size_t i = 0; i < boot->count; i++)
+		fates[i] = settle(worker, boot, i, &results[i]);
+	/* The logs first: a record says that all of its cell is there. */
+	for (size_t p = 0; p < sizeof(parts) / sizeof(*parts); p++) {
+		size_t count = 0;
+
+		for (size_t i = 0; i < boot->count; i++)
+			if (fates[i] == parts[p].fate)
+				places[count++] = i;
+		keep_logs(worker, boot, places, count, parts[p].part);
+	}
+	for (size_t i = 0; i < boot->count; i++) {
+		if (fates[i] == FATE_RECORDED)
+			record(worker, &results[i]);
+		else
+			push_alone(schedule, boot->cells[i],
+				   fates[i] == FATE_ALONE ? boot->attempt : boot->attempt + 1);
+		cell_result_free(&results[i]);
+	}
+}
+
+/* A CPU that cannot be realised at all: no guest can say more. */
+static void record_unrealised(struct worker *worker, size_t cell, const struct error *why)
+{
+	CLEANUP_FREE struct cell_result *result = xcalloc(1, sizeof(*result));
+
+	fill_identity(worker, result, &worker->schedule->plan->cells[cell]);
+	result->pack = result->tries = 1;
+	result->verdict = VERDICT_ERROR;
+	snprintf(result->reason, sizeof(result->reason), "%.500s", why->text);
+	record(worker, result);
+	cell_result_free(result);
+}
+
+/* Realises each cell of the boot; those that cannot be are recorded and leave it. */
+static void realise_all(struct worker *worker, struct boot *boot, struct realised *realised)
+{
+	const struct plan_options *options = worker->schedule->options;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < boot->count; i++) {
+		struct error err = { 0 };
+		size_t cell = boot->cells[i];
+
+		if (realise(&realised[kept], worker->schedule->plan->cells[cell].cpu,
+			    options->image == GUEST_LINUX ? REALISE_LINUX : REALISE_BARE,
+			    connection_hypervisor(worker->connection), &err) < 0)
+			record_unrealised(worker, cell, &err);
+		else
+			boot->cells[kept++] = cell;
+	}
+	boot->count = kept;
+}
+
+static void run_boot(struct worker *worker, struct boot *boot)
+{
+	const struct plan_options *options = worker->schedule->options;
+	CLEANUP_FREE struct realised *realised = xcalloc(boot->count, sizeof(*realised));
+	CLEANUP_FREE const struct realised **cpus = xcalloc(boot->count, sizeof(*cpus));
+	struct guest_request request = {
+		.image = options->image,
+		.kernel = options->kernel,
+		.initrd = options->initrd,
+		.cpus = cpus,
+		.rack = boot->rack,
+		.timeout_scale = options->timeout_scale,
+	};
+
+	realise_all(worker, boot, realised);
+	for (size_t i = 0; i < boot->count; i++)
+		cpus[i] = &realised[i];
+	request.cpu_count = boot->count;
+	if (boot->count) {
+		memset(&worker->guest, 0, sizeof(worker->guest));
+		guest_boot(worker->connection, &request, &worker->guest);
+		if (worker->guest.end == GUEST_INTERRUPTED)
+			end_run(worker->schedule, NULL);
+		else
+			settle_all(worker, boot);
+		guest_result_free(&worker->guest);
+	}
+	for (size_t i = 0; i < boot->count; i++)
+		realised_free(&realised[i]);
+}
+
+static void *work(void *argument)
+{
+	struct worker *worker = argument;
+	struct boot *boot;
+
+	while ((boot = take(worker->schedule))) {
+		run_boot(worker, boot);
+		free(boot);
+		done(worker->schedule);
+	}
+	return NULL;
+}
+
+/* --- the run -------------------------------------------------------------------------------------
+ */
+
+static void start_and_join(struct schedule *schedule, struct connection *const *connections,
+			   size_t connection_count, size_t count)
+{
+	struct worker *workers = xcalloc(count, sizeof(*workers));
+	size_t started = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct error err = { 0 };
+		char name[32];
+		int code;
+
+		workers[i].schedule = schedule;
+		workers[i].connection = connections[i % connection_count];
+		code = pthread_create(&workers[i].thread, NULL, work, &workers[i]);
+		if (code) {
+			error_set(&err, ERROR_LAB, "no thread for a guest: %s", strerror(code));
+			end_run(schedule, &err);
+			break;
+		}
+		snprintf(name, sizeof(name), "boot-%zu", i + 1);
+		pthread_setname_np(workers[i].thread, name);
+		started++;
+	}
+	for (size_t i = 0; i < started; i++)
+		pthread_join(workers[i].thread, NULL);
+	free(workers);
+}
+
+int schedule_run(const struct plan *plan, const struct plan_options *options,
+		 struct connection *const *connections, size_t connection_count,
+		 struct results *results, const struct schedule_events *events, struct error *err)
+{
+	struct error failure = { 0 };
+	struct schedule schedule = {
+		.plan = plan,
+		.options = options,
+		.results = results,
+		.events = events,
+		.err = &failure,
+	};
+	size_t workers = options->jobs * connection_count;
+
+	if (expected_open(&schedule.expected, options->subject, err) < 0)
+		return -1;
+	schedule.last = &schedule.first;
+	pthread_mutex_init(&schedule.lock, NULL);
+	pthread_mutex_init(&schedule.in_order, NULL);
+	pthread_cond_init(&schedule.changed, NULL);
+	fill_queue(&schedule, workers);
+	start_and_join(&schedule, connections, connection_count, workers);
+	while (schedule.first) {
+		struct boot *boot = schedule.first;
+
+		schedule.first = boot->next;
+		free(boot);
+	}
+	pthread_cond_destroy(&schedule.changed);
+	pthread_mutex_destroy(&schedule.in_order);
+	pthread_mutex_destroy(&schedule.lock);
+	expected_close(&schedule.expected);
+	if (failure.kind != ERROR_NONE) {
+		*err = failure;
+		return -1;
+	}
+	if (schedule.unfinished)
+		return error_set(err, ERROR_LAB, "interrupted: %zu cells have no result",
+				 schedule.unfinished);
+	return 0;
+}

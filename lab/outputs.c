@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+/* Where the results of a run are told: the reports that were asked for, and the progress line. */
+#include "lab/outputs.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/util/cleanup.h"
+#include "lab/terminal.h"
+
+struct outputs {
+	struct {
+		struct reporter *reporter;
+		FILE *file; /* to be closed; NULL: standard output */
+		const char *path;
+	} reports[OUTPUTS_MAX + 1];
+	size_t count;
+	enum report_format on_stdout;
+	bool streams_to_terminal; /* what is printed would mix with the progress line */
+	struct progress *progress;
+	struct summary summary;
+	size_t earlier;
+};
+
+int outputs_check(const struct run_options *options, struct error *err)
+{
+	for (size_t i = 0; i < options->output_count; i++) {
+		const char *path = options->outputs[i].path;
+		CLEANUP_FREE char *copy = path ? xstrdup(path) : NULL;
+		const char *test = path;
+		struct stat st;
+
+		if (!path)
+			continue;
+		if (stat(path, &st) < 0 && errno == ENOENT)
+			test = dirname(copy);
+		else if (S_ISDIR(st.st_mode))
+			return error_set(err, ERROR_INPUT, "--output: %s is a folder", path);
+		if (access(test, W_OK) < 0)
+			return error_set(err, ERROR_INPUT, "--output: %s: %s", path,
+					 strerror(errno));
+	}
+	return 0;
+}
+
+static void add(struct outputs *outputs, const struct report_options *options, FILE *file,
+		const char *path)
+{
+	outputs->reports[outputs->count].file = file;
+	outputs->reports[outputs->count].path = path;
+	outputs->reports[outputs->count++].reporter = reporter_open(options, file ? file : stdout);
+}
+
+struct outputs *outputs_open(const struct run_options *options, size_t planned, bool verbose,
+			     struct error *err)
+{
+	struct outputs *outputs = xcalloc(1, sizeof(*outputs));
+	struct terminal terminal = terminal_of(stdout);
+	struct report_options report = {
+		.planned = planned,
+		.verbose = verbose,
+	};
+	bool has_stdout = false;
+
+	outputs->summary.cells = planned;
+	for (size_t i = 0; i <= options->output_count; i++) {
+		bool extra = i == options->output_count;
+		const char *path = extra ? NULL : options->outputs[i].path;
+		FILE *file = NULL;
+
+		if (extra && has_stdout)
+			break;
+		if (path) {
+			file = fopen(path, "we");
+			if (!file) {
+				error_set(err, ERROR_INPUT, "--output: %s: %s", path,
+					  strerror(errno));
+				outputs_close(outputs, &outputs->summary, NULL);
+				return NULL;
+			}
+		}
+		report.format = !extra		       ? options->outputs[i].format
+				: terminal.interactive ? FORMAT_TABLE
+						       : FORMAT_TAP;
+		report.colour = !path && terminal.colour;
+		report.utf8 = terminal.utf8;
+		report.width = path ? 100 : terminal_width();
+		if (!path) {
+			has_stdout = true;
+			outputs->on_stdout = report.format;
+			outputs->streams_to_terminal =
+				isatty(STDOUT_FILENO) &&
+				(report.format == FORMAT_TAP || report.format == FORMAT_JSONL);
+		}
+		add(outputs, &report, file, path);
+	}
+	return outputs;
+}
+
+void outputs_start(struct outputs *outputs)
+{
+	struct terminal terminal = terminal_of(stderr);
+
+	if (terminal.interactive)
+		outputs->progress = progress_open(stderr, outputs->summary.cells, outputs->earlier,
+						  terminal.colour, terminal_width);
+}
+
+void outputs_earlier(struct outputs *outputs, const struct cell_result *result)
+{
+	outputs->earlier++;
+	outputs_cell(outputs, result);
+}
+
+void outputs_cell(struct outputs *outputs, const struct cell_result *result)
+{
+	if (outputs->progress && outputs->streams_to_terminal)
+		progress_hide(outputs->progress);
+	summary_add(&outputs->summary, result);
+	for (size_t i = 0; i < outputs->count; i++)
+		reporter_cell(outputs->reports[i].reporter, result);
+	if (outputs->progress)
+		progress_cell(outputs->progress, result->verdict);
+}
+
+/* Formats that no line may follow: the summary goes to stderr. */
+static bool is_closed_format(enum report_format format)
+{
+	return format == FORMAT_JSONL || format == FORMAT_JUNIT || format == FORMAT_HTML;
+}
+
+int outputs_close(struct outputs *outputs, struct summary *summary, struct error *err)
+{
+	struct error first = { 0 };
+	bool told = false;
+
+	progress_close(outputs->progress);
+	outputs->summary.seconds = summary->seconds;
+	for (size_t i = 0; i < outputs->count; i++) {
+		struct error one = { 0 };
+		FILE *file = outputs->reports[i].file;
+
+		told = told || (!file && !is_closed_format(outputs->on_stdout));
+		if (reporter_close(outputs->reports[i].reporter, &outputs->summary, &one) < 0 &&
+		    first.kind == ERROR_NONE)
+			first = one;
+		if (file && fclose(file) && first.kind == ERROR_NONE)
+			error_set(&first, ERROR_LAB, "%s: %s", outputs->reports[i].path,
+				  strerror(errno));
+	}
+	*summary = outputs->summary;
+	if (!told && outputs->count) {
+		CLEANUP_TEXT struct text line = { 0 };
+
+		fflush(stdout);
+		summary_write(&line, summary);
+		fprintf(stderr, "%s\n", text_string(&line));
+	}
+	free(outputs);
+	if (first.kind == ERROR_NONE)
+		return 0;
+	if (err)
+		*err = first;
+	return -1;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the results of a run are told: the reports that were asked for, and the progress line. */
+#ifndef QUIRKLAB_LAB_OUTPUTS_H
+#define QUIRKLAB_LAB_OUTPUTS_H
+
+#include "lab/run_options.h"
+
+struct outputs;
+
+/* Whether every file that was asked for can be written, without writing it. */
+int outputs_check(const struct run_options *options, struct error *err);
+/* Opens the reports for a run of `planned` cells; without one on standard output, the default. */
+struct outputs *outputs_open(const struct run_options *options, size_t planned, bool verbose,
+			     struct error *err);
+/* A cell that an earlier run had finished: in the reports, not in the rate of the progress line. */
+void outputs_earlier(struct outputs *outputs, const struct cell_result *result);
+/* Shows the progress line, where there is a terminal. */
+void outputs_start(struct outputs *outputs);
+void outputs_cell(struct outputs *outputs, const struct cell_result *result);
+/* Ends all reports and frees *outputs; the last line of the run is its summary. */
+int outputs_close(struct outputs *outputs, struct summary *summary, struct error *err);
+
+#endif

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+/* quirklab run: everything that can be wrong with the input is found first; then guests boot. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/util/cleanup.h"
+#include "harness/util/file.h"
+#include "harness/util/paths.h"
+#include "lab/cpus.h"
+#include "lab/interrupt.h"
+#include "lab/outputs.h"
+
+struct run {
+	struct lab *lab;
+	struct run_options options;
+	struct cpu_tables tables;
+	struct cpu_list cpus;
+	struct plan plan;
+	struct connection *connections[LAB_URIS_MAX];
+	size_t connection_count;
+	char *kernel; /* owned, as plan.kernel; NULL where the user gave it */
+	char *folder; /* of the initramfs, removed at the end; NULL: none */
+	char *initrd;
+	struct results *results;
+	struct outputs *outputs;
+	struct summary summary;
+};
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+/* --- before anything boots -----------------------------------------------------------------------
+ */
+
+static int check_file(const char *option, const char *path, int mode, struct error *err)
+{
+	struct stat st;
+
+	if (!path)
+		return 0;
+	if (stat(path, &st) < 0 || access(path, mode) < 0)
+		return error_set(err, ERROR_INPUT, "%s: %s: %s", option, path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, ERROR_INPUT, "%s: %s is no file", option, path);
+	return 0;
+}
+
+static int check_input(struct run *run, struct error *err)
+{
+	struct expectations *expectations = NULL;
+
+	if (check_file("--kernel", run->options.plan.kernel, R_OK, err) < 0 ||
+	    check_file("--emulator", run->options.emulator, X_OK, err) < 0 ||
+	    outputs_check(&run->options, err) < 0 ||
+	    expectations_read(&expectations, run->options.plan.subject, NULL, err) < 0)
+		return -1;
+	expectations_free(expectations);
+	return cpu_tables_read(&run->tables, err);
+}
+
+static int make_plan(struct run *run, char *const *specs, size_t count, struct error *err)
+{
+	struct connection *first = run->connection_count ? run->connections[0] : NULL;
+
+	if (cpus_collect(&run->cpus, &run->tables, specs, count, first, err) < 0)
+		return -1;
+	return plan_make(&run->plan, &run->cpus, &run->options.plan, err);
+}
+
+static int open_connections(struct run *run, struct error *err)
+{
+	size_t count = run->lab->uri_count ? run->lab->uri_count : 1;
+
+	for (size_t i = 0; i < count; i++) {
+		struct connection_options options = {
+			.uri = run->lab->uri_count ? run->lab->uris[i] : NULL,
+			.emulator = run->options.emulator,
+			.accelerator = run->options.accelerator,
+		};
+		struct connection *connection = connection_open(&options, err);
+
+		if (!connection)
+			return -1;
+		run->connections[run->connection_count++] = connection;
+	}
+	return 0;
+}
+
+/* A folder that QEMU's own user can search; the initramfs is made for this run alone. */
+static int write_initramfs(struct run *run, struct error *err)
+{
+	const char *base = getenv("TMPDIR");
+	CLEANUP_FREE char *agent = path_image("agent");
+	char *folder;
+
+	if (access(agent, R_OK) < 0)
+		return error_set(err, ERROR_LAB, "%s: %s: 'make images' builds it", agent,
+				 strerror(errno));
+	folder = xasprintf("%s/quirklab-XXXXXX", base && *base ? base : "/tmp");
+	if (!mkdtemp(folder) || chmod(folder, 0755) < 0) {
+		error_set(err, ERROR_LAB, "%s: %s", folder, strerror(errno));
+		free(folder);
+		return -1;
+	}
+	run->folder = folder;
+	run->initrd = xasprintf("%s/initramfs", folder);
+	run->options.plan.initrd = run->initrd;
+	return initramfs_write(run->initrd, agent, err);
+}
+
+static int find_images(struct run *run, struct error *err)
+{
+	struct plan_options *plan = &run->options.plan;
+
+	if (!plan->kernel) {
+		run->kernel =
+			plan->image == GUEST_LINUX ? kernel_find(err) : path_image("bare.elf");
+		if (!run->kernel)
+			return -1;
+		if (access(run->kernel, R_OK) < 0)
+			return error_set(err, ERROR_LAB, "%s: %s: 'make images' builds it",
+					 run->kernel, strerror(errno));
+		plan->kernel = run->kernel;
+	}
+	return plan->image == GUEST_LINUX ? write_initramfs(run, err) : 0;
+}
+
+static int prepare(struct run *run, char *const *specs, size_t count, struct error *err)
+{
+	bool models = cpus_want_models(specs, count);
+
+	/* Whatever needs no hypervisor goes first: a wrong name is told at once. */
+	if (check_input(run, err) < 0 || (!models && make_plan(run, specs, count, err) < 0) ||
+	    find_images(run, err) < 0 || open_connections(run, err) < 0 ||
+	    (models && make_plan(run, specs, count, err) < 0))
+		return -1;
+	run->results = results_open(run->options.results, run->options.resume, &run->plan, err);
+	if (!run->results)
+		return -1;
+	run->outputs = outputs_open(&run->options, run->plan.count, run->lab->verbose, err);
+	return run->outputs ? 0 : -1;
+}
+
+/* --- the run -------------------------------------------------------------------------------------
+ */
+
+static void earlier_cell(void *context, const struct cell_result *result)
+{
+	struct run *run = context;
+
+	outputs_earlier(run->outputs, result);
+}
+
+static void each_cell(void *context, const struct cell_result *result)
+{
+	struct run *run = context;
+
+	outputs_cell(run->outputs, result);
+}
+
+static bool stopped(void *context)
+{
+	(void)context;
+	return interrupt_signal() != 0;
+}
+
+static int work(struct run *run, struct error *err)
+{
+	const struct schedule_events events = { .context = run,
+						.cell = each_cell,
+						.stop = stopped };
+	double started = now();
+	struct error end = { 0 };
+	int result = 0;
+
+	if (run->lab->verbose)
+		fprintf(stderr, "quirklab: %zu cells, results in %s; QEMU %s, libvirt %s, %s\n",
+			run->plan.count, results_path(run->results),
+			connection_qemu_text(run->connections[0]),
+			connection_libvirt_text(run->connections[0]),
+			connection_hypervisor(run->connections[0])->kvm ? "kvm" : "tcg");
+	if (run->options.resume)
+		result = results_each(run->results, earlier_cell, run, err);
+	if (result == 0) {
+		outputs_start(run->outputs);
+		result = schedule_run(&run->plan, &run->options.plan, run->connections,
+				      run->connection_count, run->results, &events, err);
+	}
+	run->summary.seconds = now() - started;
+	if (outputs_close(run->outputs, &run->summary, &end) < 0 && result == 0) {
+		result = -1;
+		*err = end;
+	}
+	run->outputs = NULL;
+	return result;
+}
+
+/* CONTRACT, Verdicts. failed: the lab could not work. */
+static int exit_status(const struct run_options *options, const struct summary *summary,
+		       bool failed)
+{
+	const size_t *count = summary->count;
+
+	if (options->bisect) {
+		if (count[VERDICT_FAIL])
+			return STATUS_FAIL;
+		return !failed && count[VERDICT_PASS] == summary->cells ? STATUS_OK
+									: STATUS_BISECT_SKIP;
+	}
+	if (count[VERDICT_FAIL] || count[VERDICT_HUNG] || count[VERDICT_CRASHED])
+		return STATUS_FAIL;
+	if (options->strict && (count[VERDICT_MISMATCH] || count[VERDICT_SKIP]))
+		return STATUS_FAIL;
+	return failed || count[VERDICT_ERROR] ? STATUS_LAB : STATUS_OK;
+}
+
+static void release(struct run *run)
+{
+	for (size_t i = 0; i < run->connection_count; i++)
+		connection_close(run->connections[i]);
+	results_close(run->results);
+	plan_free(&run->plan);
+	cpu_list_free(&run->cpus);
+	cpu_tables_free(&run->tables);
+	if (run->folder)
+		folder_remove(run->folder, NULL);
+	free(run->folder);
+	free(run->initrd);
+	free(run->kernel);
+	free(run);
+}
+
+/* Bad input has its own status; git bisect would take 2 for a bad commit. */
+static int refused(const struct run_options *options, const struct error *err)
+{
+	int status = lab_fail(err);
+
+	return options->bisect ? STATUS_BISECT_SKIP : status;
+}
+
+int command_run(struct lab *lab, const struct command *command, int argc, char **argv)
+{
+	struct run *run = xcalloc(1, sizeof(*run));
+	struct error err = { 0 };
+	bool failed;
+	int first, status;
+
+	run->lab = lab;
+	first = run_options_parse(&run->options, argc, argv, getenv, &err);
+	if (first < 0) {
+		status = first == OPTIONS_BAD ? refused(&run->options, &err)
+					      : lab_stop(command, first, &err);
+		release(run);
+		return status;
+	}
+	interrupt_catch(run->connections, &run->connection_count);
+	if (prepare(run, argv + first, (size_t)(argc - first), &err) < 0) {
+		status = refused(&run->options, &err);
+	} else {
+		failed = work(run, &err) < 0;
+		if (failed && !interrupt_signal())
+			lab_fail(&err);
+		status = exit_status(&run->options, &run->summary, failed);
+	}
+	interrupt_forget();
+	if (interrupt_signal())
+		status = 128 + interrupt_signal();
+	release(run);
+	return status;
+}

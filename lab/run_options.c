@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+/* The options of `quirklab run`. */
+#include "lab/run_options.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/util/cleanup.h"
+
+#define PACK_DEFAULT 32
+#define PACK_MOST    200
+#define JOBS_MOST    256
+#define SHARDS_MOST  100000
+
+enum {
+	OPT_IMAGE = OPTION_LONG,
+	OPT_SUBJECT,
+	OPT_PACK,
+	OPT_SHARD,
+	OPT_TIMEOUT_SCALE,
+	OPT_KERNEL,
+	OPT_EMULATOR,
+	OPT_ACCEL,
+	OPT_RESULTS,
+	OPT_RESUME,
+	OPT_STRICT,
+	OPT_BISECT,
+};
+
+const struct option_row run_option_rows[] = {
+	{ OPT_IMAGE, "image", "IMAGE",
+	  "what boots: bare (our own small guest, the default), or linux" },
+	{ OPT_SUBJECT, "subject", "SUBJECT", "whose choices are judged: dispatch (the default)" },
+	{ 'j', "jobs", "N", "guests at once on each connection (default: one a core)" },
+	{ OPT_PACK, "pack", "N", "CPUs that share a bare guest, 1 to 200 (default 32)" },
+	{ OPT_SHARD, "shard", "K/N",
+	  "only the K-th of N parts of the run; without it, what Slurm, a\n"
+	  "Kubernetes indexed job or GitLab's parallel say in the environment" },
+	{ OPT_TIMEOUT_SCALE, "timeout-scale", "X", "all limits of the watchdog times X" },
+	{ OPT_KERNEL, "kernel", "FILE",
+	  "the kernel to boot (default: the newest that is installed);\n"
+	  "with --image bare, another bare image" },
+	{ OPT_EMULATOR, "emulator", "FILE", "the QEMU to use (default: libvirt's choice)" },
+	{ OPT_ACCEL, "accel", "kvm|tcg|auto", "auto (the default): KVM where it works, else TCG" },
+	{ OPT_RESULTS, "results", "DIR",
+	  "where the results go (default: results/DATE-TIME, with\n"
+	  "results/latest pointing there)" },
+	{ OPT_RESUME, "resume", NULL, "go on with the run in --results DIR, or in results/latest" },
+	{ OPT_STRICT, "strict", NULL, "a mismatch or a skip gives exit status 1 as well" },
+	{ OPT_BISECT, "bisect", NULL,
+	  "exit statuses for 'git bisect run': 0 pass, 1 fail, 125 else" },
+	{ 'o', "output", "FORMAT[:FILE]",
+	  "tap, junit, jsonl, html, markdown or table; repeatable; without FILE\n"
+	  "on standard output (default: table on a terminal, else tap)" },
+	{ 0 },
+};
+
+static int parse_shard(unsigned *shard, unsigned *shards, const char *text, struct error *err)
+{
+	const char *slash = strchr(text, '/');
+	CLEANUP_FREE char *first = slash ? strndup(text, (size_t)(slash - text)) : NULL;
+
+	if (!first)
+		return error_set(err, ERROR_INPUT, "--shard: K/N was expected, not '%s'", text);
+	if (parse_number(shards, slash + 1, 1, SHARDS_MOST, "--shard K/N, N", err) < 0)
+		return -1;
+	return parse_number(shard, first, 1, *shards, "--shard K/N, K", err);
+}
+
+static int parse_scale(double *scale, const char *text, struct error *err)
+{
+	char *end = NULL;
+
+	*scale = strtod(text, &end);
+	if (end == text || *end || !isfinite(*scale) || *scale < 0.01 || *scale > 1000)
+		return error_set(
+			err, ERROR_INPUT,
+			"--timeout-scale: a number from 0.01 to 1000 was expected, not '%s'", text);
+	return 0;
+}
+
+static int parse_output(struct run_options *options, const char *text, struct error *err)
+{
+	size_t length = strcspn(text, ":");
+	CLEANUP_FREE char *name = strndup(text, length);
+	struct output_request *request = &options->outputs[options->output_count];
+	const char *path = text[length] ? text + length + 1 : NULL;
+
+	if (options->output_count == OUTPUTS_MAX)
+		return error_set(err, ERROR_INPUT, "--output: at most %d of them", OUTPUTS_MAX);
+	if (!name || !report_format_find(name, &request->format))
+		return error_set(
+			err, ERROR_INPUT,
+			"--output '%s': tap, junit, jsonl, html, markdown or table was expected",
+			text);
+	if (path && !*path)
+		return error_set(err, ERROR_INPUT, "--output '%s': a file was expected after ':'",
+				 text);
+	request->path = path && strcmp(path, "-") ? path : NULL;
+	for (size_t i = 0; i < options->output_count; i++) {
+		const char *other = options->outputs[i].path;
+
+		if (request->path ? other && !strcmp(other, request->path) : !other)
+			return error_set(err, ERROR_INPUT, "--output: two formats for %s",
+					 other ? other : "standard output");
+	}
+	options->output_count++;
+	return 0;
+}
+
+static int choose(unsigned *out, const char *text, const char *const words[], const char *what,
+		  struct error *err)
+{
+	CLEANUP_TEXT struct text list = { 0 };
+
+	for (unsigned i = 0; words[i]; i++) {
+		if (!strcmp(words[i], text)) {
+			*out = i;
+			return 0;
+		}
+		text_addf(&list, "%s%s", !i ? "" : words[i + 1] ? ", " : " or ", words[i]);
+	}
+	return error_set(err, ERROR_INPUT, "--%s '%s': %s was expected", what, text,
+			 text_string(&list));
+}
+
+static int each_option(void *state, int key, const char *argument, struct error *err)
+{
+	static const char *const images[] = {
+		[GUEST_BARE] = "bare", [GUEST_LINUX] = "linux", NULL
+	};
+	static const char *const subjects[] = { "dispatch", NULL };
+	static const char *const accelerators[] = {
+		[ACCEL_AUTO] = "auto", [ACCEL_KVM] = "kvm", [ACCEL_TCG] = "tcg", NULL
+	};
+	struct run_options *options = state;
+	struct plan_options *plan = &options->plan;
+	unsigned word = 0;
+
+	switch (key) {
+	case OPT_IMAGE:
+		if (choose(&word, argument, images, "image", err) < 0)
+			return -1;
+		plan->image = (enum guest_image)word;
+		break;
+	case OPT_SUBJECT:
+		if (choose(&word, argument, subjects, "subject", err) < 0)
+			return -1;
+		plan->subject = subjects[word];
+		break;
+	case 'j':
+		return parse_number(&plan->jobs, argument, 1, JOBS_MOST, "--jobs", err);
+	case OPT_PACK:
+		return parse_number(&plan->pack, argument, 1, PACK_MOST, "--pack", err);
+	case OPT_SHARD:
+		return parse_shard(&plan->shard, &plan->shards, argument, err);
+	case OPT_TIMEOUT_SCALE:
+		return parse_scale(&plan->timeout_scale, argument, err);
+	case OPT_KERNEL:
+		plan->kernel = argument;
+		break;
+	case OPT_EMULATOR:
+		options->emulator = argument;
+		break;
+	case OPT_ACCEL:
+		if (choose(&word, argument, accelerators, "accel", err) < 0)
+			return -1;
+		options->accelerator = (enum accelerator)word;
+		break;
+	case OPT_RESULTS:
+		if (!*argument)
+			return error_set(err, ERROR_INPUT, "--results: a folder was expected");
+		options->results = argument;
+		break;
+	case OPT_RESUME:
+		options->resume = true;
+		break;
+	case OPT_STRICT:
+		options->strict = true;
+		break;
+	case OPT_BISECT:
+		options->bisect = true;
+		break;
+	case 'o':
+		return parse_output(options, argument, err);
+	}
+	return 0;
+}
+
+/* --- the environment
+ * ------------------------------------------------------------------------------- */
+
+static int variable(unsigned *out, const char *name, unsigned from,
+		    char *(*environment)(const char *name), struct error *err)
+{
+	const char *value = environment(name);
+
+	return parse_number(out, value ? value : "", from, INT32_MAX, name, err);
+}
+
+static bool is_set(const char *name, char *(*environment)(const char *name))
+{
+	const char *value = environment(name);
+
+	return value && *value;
+}
+
+static int shard_of_slurm(unsigned *shard, unsigned *shards, char *(*environment)(const char *name),
+			  struct error *err)
+{
+	unsigned id, first = 0, last, step = 1;
+
+	if (variable(&id, "SLURM_ARRAY_TASK_ID", 0, environment, err) < 0 ||
+	    variable(&first, "SLURM_ARRAY_TASK_MIN", 0, environment, err) < 0)
+		return -1;
+	if (is_set("SLURM_ARRAY_TASK_STEP", environment) &&
+	    variable(&step, "SLURM_ARRAY_TASK_STEP", 1, environment, err) < 0)
+		return -1;
+	if (is_set("SLURM_ARRAY_TASK_COUNT", environment)) {
+		if (variable(shards, "SLURM_ARRAY_TASK_COUNT", 1, environment, err) < 0)
+			return -1;
+	} else {
+		if (variable(&last, "SLURM_ARRAY_TASK_MAX", first, environment, err) < 0)
+			return -1;
+		*shards = (last - first) / step + 1;
+	}
+	if (id < first || (id - first) / step >= *shards)
+		return error_set(
+			err, ERROR_INPUT,
+			"SLURM_ARRAY_TASK_ID: %u is not in an array of %u from %u on: give "
+			"--shard",
+			id, *shards, first);
+	*shard = (id - first) / step + 1;
+	return 0;
+}
+
+int shard_from_environment(unsigned *shard, unsigned *shards,
+			   char *(*environment)(const char *name), struct error *err)
+{
+	*shard = *shards = 0;
+	if (is_set("SLURM_ARRAY_TASK_ID", environment))
+		return shard_of_slurm(shard, shards, environment, err);
+	if (is_set("JOB_COMPLETION_INDEX", environment)) {
+		if (!is_set("JOB_COMPLETIONS", environment))
+			return error_set(
+				err, ERROR_INPUT,
+				"JOB_COMPLETION_INDEX is set, but not JOB_COMPLETIONS: set it to "
+				"the job's completions, or give --shard");
+		if (variable(shards, "JOB_COMPLETIONS", 1, environment, err) < 0 ||
+		    variable(shard, "JOB_COMPLETION_INDEX", 0, environment, err) < 0)
+			return -1;
+		if (*shard >= *shards)
+			return error_set(
+				err, ERROR_INPUT,
+				"JOB_COMPLETION_INDEX: %u is not below JOB_COMPLETIONS, %u", *shard,
+				*shards);
+		++*shard;
+		return 0;
+	}
+	if (is_set("CI_NODE_INDEX", environment)) {
+		if (variable(shards, "CI_NODE_TOTAL", 1, environment, err) < 0 ||
+		    variable(shard, "CI_NODE_INDEX", 1, environment, err) < 0)
+			return -1;
+		if (*shard > *shards)
+			return error_set(err, ERROR_INPUT,
+					 "CI_NODE_INDEX: %u is above CI_NODE_TOTAL, %u", *shard,
+					 *shards);
+	}
+	return 0;
+}
+
+int run_options_parse(struct run_options *options, int argc, char **argv,
+		      char *(*environment)(const char *name), struct error *err)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	int first;
+
+	*options = (struct run_options){
+		.plan = {
+			.image = GUEST_BARE,
+			.subject = "dispatch",
+			.jobs = cores < 1 ? 1 : cores > JOBS_MOST ? JOBS_MOST : (unsigned)cores,
+			.pack = PACK_DEFAULT,
+			.timeout_scale = 1,
+		},
+	};
+	first = options_parse(run_option_rows, true, argc, argv, each_option, options, err);
+	if (first < 0)
+		return first;
+	if (!options->plan.shards &&
+	    shard_from_environment(&options->plan.shard, &options->plan.shards, environment, err) <
+		    0)
+		return OPTIONS_BAD;
+	return first;
+}
