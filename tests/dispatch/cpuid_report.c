@@ -147,12 +147,13 @@ static void send_leaf(const struct dump *dump, uint32_t leaf)
 	send_subleaves(dump, rule, &first);
 }
 
-/* A range that does not exist answers with something else than a maximum of its own. */
+/* A range that does not exist answers with something else than a maximum of its own; the basic one
+ * always exists. */
 static void send_range(const struct dump *dump, uint32_t base)
 {
 	uint32_t count = read_leaf(dump, base, 0).eax - base;
 
-	if (count > 0xFFFF)
+	if (base && count > 0xFFFF)
 		return;
 	if (count >= LEAVES_MAX)
 		count = LEAVES_MAX - 1;

@@ -41,6 +41,9 @@ struct selftest {
 bool selftest_guarded(struct selftest *test, void (*function)(void *), void *argument,
 		      bool single_step);
 
+/* All picks of test->cpu: chosen, traced, reported. */
+void selftest_picks(struct selftest *test);
+
 /* The functional checks of all paths; reports them and returns how many cases failed. */
 unsigned selftest_checks(struct selftest *test);
 
