@@ -13,8 +13,9 @@ refused()
 	   grep -q '^quirklab: ' err; then
 		ok "refused: $*"
 	else
-		echo "status $status" >>err
+		echo "status $status$([ ! -e results ] && [ ! -e r ] || echo ', and a folder of results')" >>err
 		not_ok "refused: $*" out err
+		rm -rf results r
 	fi
 }
 
@@ -68,8 +69,10 @@ refused list cpus --jsn
 refused show
 refused show skylake-y
 refused doctor now
-refused -c nosuch:///system run skylake-x
 
+exits 3 "a connection that nobody serves" -c nosuch:///system run skylake-x
+check "one line says so" lines 1 err
+check "nothing is written" test ! -e results
 touch file
 exits 2 "a results folder that is a file" run --results file skylake-x
 check "the file is untouched" lines 0 file

@@ -181,7 +181,7 @@ count()
 }
 
 # The closing line of a run, whatever its numbers.
-summary='^[0-9]+ cells: [0-9]+ pass, .*[0-9]+ fail.*, [0-9.]+ s$'
+summary='^(# )?[0-9]+ cells: [0-9]+ pass, .*[0-9]+ fail.*, [0-9.]+ s$'
 
 has_summary()
 {
