@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* quirklab doctor: what a run needs on this machine, and the remedy for what is missing. */
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/kvm.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "harness/guest/accelerator.h"
 #include "harness/guest/guest.h"
 #include "harness/util/cleanup.h"
 #include "harness/util/paths.h"
@@ -59,38 +57,15 @@ remedy(struct finding *finding, const char *format, ...)
 
 static void check_kvm(struct examination *examination, struct finding *finding)
 {
-	CLEANUP_FD int fd = open("/dev/kvm", O_RDWR | O_CLOEXEC);
+	char words[512];
+	enum accelerator_kvm kvm = accelerator_explain(NULL, words, sizeof(words));
 
 	(void)examination;
-	if (fd >= 0 && ioctl(fd, KVM_GET_API_VERSION, 0) == KVM_API_VERSION) {
-		found(finding, FINDING_OK, "/dev/kvm works");
-		return;
-	}
-	switch (errno) {
-	case ENOENT:
-		found(finding, FINDING_NOTE, "there is no /dev/kvm: guests run under TCG");
+	found(finding, kvm == ACCELERATOR_KVM_WORKS ? FINDING_OK : FINDING_NOTE, "%s", words);
+	if (kvm != ACCELERATOR_KVM_WORKS)
 		remedy(finding,
-		       "switch virtualisation on in the firmware, or nesting in the host of this "
-		       "machine, and load kvm_intel or kvm_amd");
-		break;
-	case EACCES:
-	case EPERM:
-		found(finding, FINDING_NOTE,
-		      "/dev/kvm is not for this user (%s): guests run under TCG", strerror(errno));
-		remedy(finding, "sudo adduser $USER kvm, then log in again");
-		break;
-	case ENODEV:
-	case ENXIO:
-		found(finding, FINDING_NOTE,
-		      "/dev/kvm has no processor support behind it: guests run under TCG");
-		remedy(finding,
-		       "switch virtualisation on in the firmware, or nesting in the host of this "
-		       "machine");
-		break;
-	default:
-		found(finding, FINDING_NOTE, "/dev/kvm does not work (%s): guests run under TCG",
-		      strerror(errno));
-	}
+		       "for speed only: virtualisation in the firmware, or nested in the host of "
+		       "this machine; kvm_intel or kvm_amd loaded; this user in the group kvm");
 }
 
 static void check_user(struct examination *examination, struct finding *finding)

@@ -58,7 +58,7 @@ static void cpu_line(const struct cpu *cpu)
 	CLEANUP_FREE char *signature =
 		xasprintf("%u:%u:%u", cpu->family, cpu->model, cpu->stepping);
 
-	printf("%-12s %-9s %-36s %-9s", cpu->vendor, signature, cpu->name, origins[cpu->origin]);
+	printf("%-12s %-10s %-36s %-9s", cpu->vendor, signature, cpu->name, origins[cpu->origin]);
 	for (size_t i = 0; i < feature_count; i++)
 		if (dispatch_bit(cpu, i))
 			printf(" %s", features[i].name);
@@ -201,9 +201,10 @@ static int list_operations(struct lab *lab, bool json, struct error *err)
 		const char *name = dispatch_operation_name(class->operation);
 		bool first = !i || class->operation != class[-1].operation;
 
+		if (!json && first)
+			printf("%s%-26s", i ? "\n" : "", name);
 		if (!json) {
-			printf(first ? "%s%-26s %s" : "%s%.0s %s", first && i ? "\n" : "", name,
-			       class->name);
+			printf(" %s", class->name);
 			continue;
 		}
 		if (first) {

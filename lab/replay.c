@@ -117,7 +117,7 @@ static void write_cpu(struct text *out, const struct replay_options *options,
 		}
 		return;
 	}
-	text_addf(out, "%s%s%s %-12s %-9s %-*s", colour ? colours[choice->verdict] : "",
+	text_addf(out, "%s%s%s %-12s %-10s %-*s", colour ? colours[choice->verdict] : "",
 		  verdict_name(choice->verdict), colour ? "\033[0m" : "", vendor, signature,
 		  name_width, name);
 	write_picks(out, choice);
@@ -134,9 +134,11 @@ static int replay(const struct replay_options *options, const struct cpu_list *l
 	CLEANUP_TEXT struct text out = { 0 };
 	int name_width = 0;
 
-	for (size_t i = 0; i < list->count; i++)
-		if ((int)strlen(list->cpus[i].name) > name_width)
-			name_width = (int)strlen(list->cpus[i].name);
+	for (size_t i = 0; i < list->count; i++) {
+		int length = (int)strlen(list->cpus[i].name);
+
+		name_width = length > name_width ? length : name_width;
+	}
 	if (options->tap)
 		text_addf(&out, "TAP version 13\n1..%zu\n", list->count);
 	for (size_t i = 0; i < list->count; i++) {

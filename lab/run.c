@@ -30,6 +30,7 @@ struct run {
 	struct results *results;
 	struct outputs *outputs;
 	struct summary summary;
+	double started;
 };
 
 static double now(void)
@@ -67,6 +68,41 @@ static int check_input(struct run *run, struct error *err)
 		return -1;
 	expectations_free(expectations);
 	return cpu_tables_read(&run->tables, err);
+}
+
+/* What is named as a model of libvirt's has to be one of the connection. */
+static int check_models(struct run *run, struct error *err)
+{
+	const char *wrong = NULL, *near;
+	size_t count = 0;
+	char **models;
+
+	for (size_t i = 0; i < run->cpus.count && !wrong; i++)
+		wrong = run->cpus.cpus[i].libvirt_model;
+	if (!wrong)
+		return 0;
+	models = connection_models(run->connections[0], err);
+	if (!models)
+		return -1;
+	while (models[count])
+		count++;
+	wrong = NULL;
+	for (size_t i = 0; i < run->cpus.count && !wrong; i++) {
+		const char *model = run->cpus.cpus[i].libvirt_model;
+		size_t j = 0;
+
+		while (model && j < count && strcmp(models[j], model))
+			j++;
+		wrong = model && j == count ? model : NULL;
+	}
+	if (wrong) {
+		near = near_name(wrong, models, count, sizeof(*models));
+		error_set(err, ERROR_INPUT, "libvirt has no CPU model '%s' here: %s%s%s", wrong,
+			  near ? "do you mean '" : "'quirklab list models' lists them",
+			  near ? near : "", near ? "'?" : "");
+	}
+	connection_models_free(models);
+	return wrong ? -1 : 0;
 }
 
 static int make_plan(struct run *run, char *const *specs, size_t count, struct error *err)
@@ -143,7 +179,7 @@ static int prepare(struct run *run, char *const *specs, size_t count, struct err
 	/* Whatever needs no hypervisor goes first: a wrong name is told at once. */
 	if (check_input(run, err) < 0 || (!models && make_plan(run, specs, count, err) < 0) ||
 	    find_images(run, err) < 0 || open_connections(run, err) < 0 ||
-	    (models && make_plan(run, specs, count, err) < 0))
+	    (models && make_plan(run, specs, count, err) < 0) || check_models(run, err) < 0)
 		return -1;
 	run->results = results_open(run->options.results, run->options.resume, &run->plan, err);
 	if (!run->results)
@@ -180,7 +216,6 @@ static int work(struct run *run, struct error *err)
 	const struct schedule_events events = { .context = run,
 						.cell = each_cell,
 						.stop = stopped };
-	double started = now();
 	struct error end = { 0 };
 	int result = 0;
 
@@ -197,7 +232,7 @@ static int work(struct run *run, struct error *err)
 		result = schedule_run(&run->plan, &run->options.plan, run->connections,
 				      run->connection_count, run->results, &events, err);
 	}
-	run->summary.seconds = now() - started;
+	run->summary.seconds = now() - run->started;
 	if (outputs_close(run->outputs, &run->summary, &end) < 0 && result == 0) {
 		result = -1;
 		*err = end;
@@ -257,6 +292,7 @@ int command_run(struct lab *lab, const struct command *command, int argc, char *
 	int first, status;
 
 	run->lab = lab;
+	run->started = now();
 	first = run_options_parse(&run->options, argc, argv, getenv, &err);
 	if (first < 0) {
 		status = first == OPTIONS_BAD ? refused(&run->options, &err)
@@ -264,13 +300,17 @@ int command_run(struct lab *lab, const struct command *command, int argc, char *
 		release(run);
 		return status;
 	}
+	signal(SIGPIPE, SIG_IGN); /* a reader that goes away must not leave guests behind */
 	interrupt_catch(run->connections, &run->connection_count);
 	if (prepare(run, argv + first, (size_t)(argc - first), &err) < 0) {
 		status = refused(&run->options, &err);
 	} else {
 		failed = work(run, &err) < 0;
-		if (failed && !interrupt_signal())
+		if (failed)
 			lab_fail(&err);
+		if (failed && interrupt_signal())
+			fprintf(stderr, "quirklab: go on with --resume --results %s\n",
+				results_path(run->results));
 		status = exit_status(&run->options, &run->summary, failed);
 	}
 	interrupt_forget();

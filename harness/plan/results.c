@@ -34,7 +34,7 @@ struct results {
  */
 
 /* One line; it holds all that makes a cell what it is, so that a changed catalogue shows. */
-static void plan_line(struct text *out, const struct plan_cell *cell)
+static void plan_line(struct text *out, const struct plan_cell *cell, const char *run)
 {
 	const struct cpu *cpu = cell->cpu;
 	json_t *line = json_object(), *bits = json_array(), *edits = json_array();
@@ -47,6 +47,7 @@ static void plan_line(struct text *out, const struct plan_cell *cell)
 	for (size_t i = 0; i < feature_count; i++)
 		if (feature_in(&cpu->on, (int)i))
 			json_array_append_new(bits, json_string(features[i].name));
+	json_object_set_new(line, "run", json_string(run));
 	json_object_set_new(line, "cell",
 			    json_string(text_printable(inert, sizeof(inert), cell->name,
 						       strlen(cell->name))));
@@ -66,9 +67,8 @@ static void plan_line(struct text *out, const struct plan_cell *cell)
 
 static void plan_text(struct text *out, const struct plan *plan, const char *run)
 {
-	text_addf(out, "{\"schema\":1,\"run\":\"%s\",\"cells\":%zu}\n", run, plan->count);
 	for (size_t i = 0; i < plan->count; i++)
-		plan_line(out, &plan->cells[i]);
+		plan_line(out, &plan->cells[i], run);
 }
 
 static int write_plan(const struct results *results, const struct plan *plan, struct error *err)
@@ -94,6 +94,10 @@ static int read_run_name(struct results *results, const char *path, const char *
 	const char *run = json_string_value(json_object_get(line, "run"));
 	int result = 0;
 
+	if (!*bytes) {
+		json_decref(line);
+		return 0; /* the plan of an empty shard */
+	}
 	if (!run || strlen(run) >= sizeof(results->run) ||
 	    strspn(run, "0123456789-") != strlen(run))
 		result = error_set(err, ERROR_INPUT, "%s:1: no plan of a run", path);
@@ -233,9 +237,11 @@ static int open_records(struct results *results, bool resume, struct error *err)
 	if (resume && access(plan, R_OK) < 0)
 		return error_set(err, ERROR_INPUT, "%s: %s: there is no run to resume", plan,
 				 strerror(errno));
-	results->fd = open(results->records, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	results->fd = open(results->records, O_RDWR | O_APPEND | O_CLOEXEC | (resume ? 0 : O_CREAT),
+			   0666);
 	if (results->fd < 0)
-		return error_set(err, ERROR_LAB, "%s: %s", results->records, strerror(errno));
+		return error_set(err, resume ? ERROR_INPUT : ERROR_LAB, "%s: %s", results->records,
+				 strerror(errno));
 	if (flock(results->fd, LOCK_EX | LOCK_NB) < 0)
 		return error_set(err, ERROR_INPUT, "%s: another run is writing there",
 				 results->path);
@@ -252,8 +258,14 @@ struct results *results_open(const char *path, bool resume, struct plan *plan, s
 	struct results *results = xcalloc(1, sizeof(*results));
 	time_t now = time(NULL);
 	struct tm local;
+	struct stat st;
 	int result;
 
+	if (path && stat(path, &st) == 0 && !S_ISDIR(st.st_mode)) {
+		error_set(err, ERROR_INPUT, "%s is no folder", path);
+		free(results);
+		return NULL;
+	}
 	pthread_mutex_init(&results->lock, NULL);
 	results->fd = -1;
 	localtime_r(&now, &local);

@@ -35,6 +35,7 @@ static void row(void *context, const struct cell_result *result)
 	struct markdown_state *state = context;
 	CLEANUP_TEXT struct text reason = { 0 };
 	char signature[32];
+	const char *bold;
 	size_t shown = 0;
 
 	if (result->verdict == VERDICT_PASS)
@@ -46,10 +47,8 @@ static void row(void *context, const struct cell_result *result)
 	if (!state->rows++)
 		fprintf(state->out, "\n| verdict | CPU | signature | why |\n|---|---|---|---|\n");
 	result_signature(signature, result);
-	fprintf(state->out, "| %s%s%s | ",
-		result->verdict == VERDICT_MISMATCH || result->verdict == VERDICT_SKIP ? "" : "**",
-		verdict_name(result->verdict),
-		result->verdict == VERDICT_MISMATCH || result->verdict == VERDICT_SKIP ? "" : "**");
+	bold = result->verdict == VERDICT_MISMATCH || result->verdict == VERDICT_SKIP ? "" : "**";
+	fprintf(state->out, "| %s%s%s | ", bold, verdict_name(result->verdict), bold);
 	escaped(state->out, result->name);
 	fprintf(state->out, " | ");
 	escaped(state->out, result->vendor);

@@ -9,8 +9,6 @@
 
 /* Up to this many cells each has its line; in a longer run those that passed are only counted. */
 #define SHOW_ALL 40
-/* From this width on, a pick is one line. */
-#define WIDE 72
 
 static const struct {
 	const char *utf8, *ascii, *colour;
@@ -30,7 +28,7 @@ struct table_state {
 	bool all;
 	char vendor[13]; /* of the group that is being printed */
 	bool started;
-	unsigned name_width;
+	unsigned name_width, signature_width;
 	struct group {
 		char vendor[13];
 		size_t cells, count[VERDICTS];
@@ -57,6 +55,7 @@ static void measure(void *context, const struct cell_result *result)
 	struct table_state *state = context;
 	struct group *group = NULL;
 	unsigned length = (unsigned)strlen(result->name);
+	char signature[32];
 
 	for (size_t i = 0; i < state->group_count; i++)
 		if (!strcmp(state->groups[i].vendor, result->vendor))
@@ -69,8 +68,14 @@ static void measure(void *context, const struct cell_result *result)
 	}
 	group->cells++;
 	group->count[result->verdict]++;
-	if ((state->all || result->verdict != VERDICT_PASS) && length > state->name_width)
+	if (result->verdict == VERDICT_PASS && !state->all)
+		return;
+	if (length > state->name_width)
 		state->name_width = length;
+	result_signature(signature, result);
+	length = (unsigned)strlen(signature);
+	if (length > state->signature_width)
+		state->signature_width = length;
 }
 
 static void heading(struct table_state *state, const char *vendor)
@@ -92,30 +97,25 @@ static void heading(struct table_state *state, const char *vendor)
 	strcpy(state->vendor, vendor);
 }
 
-static const char *dash(const char *value, char *inert, size_t room)
+static void field(const struct table_state *state, const char *label, const char *value)
 {
-	return *value ? text_printable(inert, room, value, strlen(value)) : "-";
+	char inert[256];
+
+	fprintf(state->out, "        %-9s%s\n", label,
+		*value ? text_printable(inert, sizeof(inert), value, strlen(value)) : "-");
 }
 
-static void pick_line(const struct table_state *state, const struct pick *pick)
+static void blamed_pick(const struct table_state *state, const struct pick *pick)
 {
-	char name[64], expected[40], says[40], does[256], row[80], colour[16];
-	bool wide = state->reporter->options.width >= WIDE;
+	char colour[16];
 
-	snprintf(name, sizeof(name), "%s@%s", pick->operation, pick->class);
-	fprintf(state->out, "      %s%-28s%s", on(state, marks[pick->verdict].colour, colour), name,
-		off(state));
-	dash(pick->expected, expected, sizeof(expected));
-	fprintf(state->out, wide ? " expected %-15s" : "\n        expected %s",
-		dash(pick->expected, expected, sizeof(expected)));
-	fprintf(state->out, wide ? " says %s" : "\n        says     %s",
-		dash(pick->says, says, sizeof(says)));
-	fprintf(state->out, "\n        does     %s", dash(pick->does, does, sizeof(does)));
-	fprintf(state->out,
-		wide && *pick->row ? "   row %s\n"
-		: *pick->row	   ? "\n        row      %s\n"
-				   : "\n",
-		dash(pick->row, row, sizeof(row)));
+	fprintf(state->out, "      %s%s@%s%s\n", on(state, marks[pick->verdict].colour, colour),
+		pick->operation, pick->class, off(state));
+	field(state, "expected", pick->expected);
+	field(state, "says", pick->says);
+	field(state, "does", pick->does);
+	if (*pick->row)
+		field(state, "row", pick->row);
 }
 
 /* A mismatch is not the dispatcher's fault: its picks are named in one line, wrapped. */
@@ -156,12 +156,12 @@ static void row(void *context, const struct cell_result *result)
 	if (result->verdict == VERDICT_PASS && !state->all)
 		return;
 	result_signature(signature, result);
-	fprintf(state->out, "  %s%s %-8s%s  %-*s  %-9s",
+	fprintf(state->out, "  %s%s %-8s%s  %-*s  %-*s",
 		on(state, marks[result->verdict].colour, colour),
 		options->utf8 ? marks[result->verdict].utf8 : marks[result->verdict].ascii,
 		verdict_name(result->verdict), off(state), (int)state->name_width, result->name,
-		signature);
-	used = 2 + 2 + 8 + 2 + state->name_width + 2 + 9;
+		(int)state->signature_width, signature);
+	used = 2 + 2 + 8 + 2 + state->name_width + 2 + state->signature_width;
 	result_reason(&reason, result);
 	if (reason.length)
 		fprintf(state->out, "%s%s",
@@ -173,7 +173,7 @@ static void row(void *context, const struct cell_result *result)
 	mismatched_picks(state, result);
 	for (size_t i = 0; i < result->pick_count; i++)
 		if (result->picks[i].verdict == VERDICT_FAIL)
-			pick_line(state, &result->picks[i]);
+			blamed_pick(state, &result->picks[i]);
 }
 
 static void end(struct reporter *reporter, const struct summary *summary)
