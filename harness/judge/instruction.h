@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* What one instruction of a trace does to memory, decoded from its bytes (Zydis). */
+#ifndef QUIRKLAB_HARNESS_JUDGE_INSTRUCTION_H
+#define QUIRKLAB_HARNESS_JUDGE_INSTRUCTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum act_kind {
+	ACT_NONE,    /* nothing that a path is known by */
+	ACT_STORE,   /* to memory that is not the stack */
+	ACT_FLUSH,   /* of a cache line */
+	ACT_FENCE,   /* of stores */
+	ACT_UNKNOWN, /* no instruction, or not all of its bytes are there */
+};
+
+struct act {
+	enum act_kind kind;
+	char name[16];	 /* "rep-stosb", "mov-ymm", "clwb", "sfence" */
+	unsigned width;	 /* ACT_STORE: bytes of one round */
+	bool cached;	 /* ACT_STORE: the bytes stay in the cache until something flushes them */
+	bool repeats;	 /* ACT_STORE: a rep prefix; each round is one of many */
+	bool jumps_back; /* a direct jump to `target`, an offset at or below its own */
+	int64_t target;
+};
+
+/* Which general registers hold addresses of the stack, in the hardware's numbering. */
+struct stack_registers {
+	uint16_t mask;
+};
+
+/* Before the first instruction: rsp and, as long as nothing else is put there, rbp. */
+#define STACK_REGISTERS_INIT { .mask = 1 << 4 | 1 << 5 }
+
+/* Decodes the instruction in the first of at most `length` bytes, which lie at `offset`, and follows
+ * what it does to the registers. */
+void instruction_decode(struct act *act, const uint8_t *bytes, size_t length, uint32_t offset,
+			struct stack_registers *stack);
+
+#endif
