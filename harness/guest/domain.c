@@ -86,8 +86,7 @@ static void add_os(xmlNodePtr domain, const struct domain_plan *plan)
 	if (plan->initrd)
 		text_child(os, "initrd", plan->initrd);
 	if (domain_is_rack(request))
-		cmdline = xasprintf("%s%scpus=%zu", given, given[0] ? " " : "",
-				    request->cpu_count);
+		cmdline = xasprintf("%s%scpus=%zu", given, given[0] ? " " : "", request->cpu_count);
 	else
 		cmdline = xstrdup(given);
 	if (cmdline[0])
@@ -124,12 +123,18 @@ static void add_cpu(xmlNodePtr domain, const struct guest_request *request)
 		add_model(domain, request->cpus[0]);
 }
 
-static void add_serial(xmlNodePtr devices, unsigned port)
+static void add_serial(xmlNodePtr devices, unsigned port, const char *pipes)
 {
 	xmlNodePtr serial = child(devices, "serial");
-	xmlNodePtr target = child(serial, "target");
+	xmlNodePtr target;
 
-	attribute(serial, "type", "pty");
+	attribute(serial, "type", pipes ? "pipe" : "pty");
+	if (pipes) {
+		CLEANUP_FREE char *path = xasprintf("%s.%u", pipes, port);
+
+		attribute(child(serial, "source"), "path", path);
+	}
+	target = child(serial, "target");
 	attribute(target, "type", "isa-serial");
 	number_attribute(target, "port", port);
 }
@@ -144,8 +149,8 @@ static void add_devices(xmlNodePtr domain, const struct domain_plan *plan)
 	usb = child(devices, "controller");
 	attribute(usb, "type", "usb");
 	attribute(usb, "model", "none");
-	add_serial(devices, 0);
-	add_serial(devices, 1);
+	add_serial(devices, 0, plan->pipes);
+	add_serial(devices, 1, plan->pipes);
 	balloon = child(devices, "memballoon");
 	attribute(balloon, "model", "none");
 }
@@ -156,7 +161,6 @@ static void add_argument(xmlNodePtr commandline, xmlNsPtr qemu, const char *valu
 
 	attribute(argument, "value", value);
 }
-
 
 static void add_global(xmlNodePtr commandline, xmlNsPtr qemu, const char *model, const char *name,
 		       const char *value)
@@ -198,7 +202,12 @@ static void add_qemu(xmlNodePtr domain, xmlNsPtr qemu, const struct guest_reques
 	xmlNodePtr commandline, capabilities, del;
 
 	commandline = xmlNewChild(domain, qemu, BAD_CAST "commandline", NULL);
-	add_cpu_arguments(commandline, qemu, request->cpus[0]);
+	if (domain_is_rack(request)) {
+		add_argument(commandline, qemu, "-cpu");
+		add_argument(commandline, qemu, RACK_BOOT_CPU);
+	} else {
+		add_cpu_arguments(commandline, qemu, request->cpus[0]);
+	}
 	/* Else libvirt asks QEMU for some 400 properties of the CPU at each start: 0.6 s. */
 	capabilities = xmlNewChild(domain, qemu, BAD_CAST "capabilities", NULL);
 	del = xmlNewChild(capabilities, qemu, BAD_CAST "del", NULL);
