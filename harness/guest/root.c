@@ -26,20 +26,22 @@
 /*
  * virtlogd is no part of an embedded driver, hence stdio_handler. The guest gets nothing that a
  * security driver, a namespace or a cgroup would have to guard: no disk, no network, no device; and
- * each of them costs time or rights. QEMU's own sandbox stays on. As an ordinary user libvirt
- * ignores user and group; as root it would otherwise run QEMU as libvirt-qemu, which can enter
- * neither the root nor the folder of the guest's kernel.
+ * each of them costs time or rights. QEMU's own sandbox stays on.
  */
 static const char qemu_conf[] = "stdio_handler = \"file\"\n"
 				"security_driver = \"none\"\n"
-				"user = \"root\"\n"
-				"group = \"root\"\n"
 				"dynamic_ownership = 0\n"
 				"remember_owner = 0\n"
 				"namespaces = []\n"
 				"cgroup_controllers = []\n"
 				"seccomp_sandbox = 1\n"
 				"dump_guest_core = 0\n";
+/*
+ * Else root's libvirt runs QEMU as libvirt-qemu, which can enter neither the root nor the folder of
+ * the guest's kernel. An ordinary user's libvirt would try to give its folders to root.
+ */
+static const char qemu_conf_of_root[] = "user = \"root\"\n"
+					"group = \"root\"\n";
 
 /* How long it takes that nobody forks one more QEMU: libvirt's child execs within milliseconds. */
 #define QUIET_MS 250
@@ -122,7 +124,7 @@ static int make_locked(struct root *root, const char *base, struct error *err)
 int root_open(struct root *root, struct error *err)
 {
 	CLEANUP_FREE char *base = runtime_base();
-	CLEANUP_FREE char *etc = NULL, *conf = NULL;
+	CLEANUP_FREE char *etc = NULL, *conf = NULL, *bytes = NULL;
 
 	root->path = NULL;
 	root->lock = -1;
@@ -136,7 +138,8 @@ int root_open(struct root *root, struct error *err)
 	}
 	etc = xasprintf("%s/etc", root->path);
 	conf = xasprintf("%s/qemu.conf", etc);
-	if (folder_make(etc, err) < 0 || file_write(conf, qemu_conf, strlen(qemu_conf), err) < 0) {
+	bytes = xasprintf("%s%s", qemu_conf, geteuid() ? "" : qemu_conf_of_root);
+	if (folder_make(etc, err) < 0 || file_write(conf, bytes, strlen(bytes), err) < 0) {
 		root_close(root);
 		return -1;
 	}
