@@ -18,6 +18,8 @@
 
 /* How often a waiting boot looks at the clock and at the interrupt. */
 #define TICK_SECONDS 0.05
+/* How often pipes are read: a guest of 50 ms should not wait long for its end to be seen. */
+#define PIPE_TICK_SECONDS 0.003
 /* How long after QEMU's end the last bytes of its ports may take. */
 #define DRAIN_SECONDS 1.0
 
@@ -30,6 +32,7 @@ struct boot {
 	struct guest_result *result;
 	char name[64];
 	virDomainPtr domain;
+	char *pipes; /* of the embedded driver, else NULL */
 	struct console *consoles[PORTS];
 
 	pthread_mutex_t lock; /* of all below, and of the result's texts and reader */
@@ -42,7 +45,8 @@ struct boot {
 	int event, detail;
 };
 
-/* --- in libvirt's event thread ------------------------------------------------------------------ */
+/* --- in libvirt's event thread, or, of a pipe, in that of the caller ---------------------------
+ */
 
 static void keep(struct text *text, const void *bytes, size_t length, size_t most)
 {
@@ -127,7 +131,8 @@ static void lifecycle_event(struct lifecycle_listener *listener, int event, int 
 	pthread_mutex_unlock(&boot->lock);
 }
 
-/* --- in the thread of the caller ---------------------------------------------------------------- */
+/* --- in the thread of the caller ----------------------------------------------------------------
+ */
 
 static void end_as(struct boot *boot, enum guest_end end, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -144,18 +149,25 @@ static void end_as(struct boot *boot, enum guest_end end, const char *format, ..
 	text_printable(boot->result->reason, sizeof(boot->result->reason), raw, strlen(raw));
 }
 
-/* Waits until something changed or `seconds` have passed. The lock is held. */
-static void wait_change(struct boot *boot, double seconds)
+/* Waits until something changed, or for a tick. The lock is held. */
+static void wait_change(struct boot *boot)
 {
+	const bool pipes = boot->connection->root.path;
+	double at = clock_seconds() + (pipes ? PIPE_TICK_SECONDS : TICK_SECONDS);
 	struct timespec until;
-	double at = clock_seconds() + seconds;
 
 	until.tv_sec = (time_t)at;
 	until.tv_nsec = (long)((at - (double)until.tv_sec) * 1e9);
 	pthread_cond_timedwait(&boot->changed, &boot->lock, &until);
+	if (!pipes)
+		return;
+	pthread_mutex_unlock(&boot->lock);
+	for (int i = 0; i < PORTS; i++)
+		boot->consoles[i]->read(boot->consoles[i]);
+	pthread_mutex_lock(&boot->lock);
 }
 
-static int open_consoles(struct boot *boot, struct error *err)
+static int open_port(struct boot *boot, enum port port, struct error *err)
 {
 	static const struct {
 		const char *device;
@@ -164,25 +176,55 @@ static int open_consoles(struct boot *boot, struct error *err)
 		[PORT_CONSOLE] = { "serial0", console_bytes },
 		[PORT_REPORT] = { "serial1", report_bytes },
 	};
+	struct connection *connection = boot->connection;
+	struct console *console;
 
-	for (int i = 0; i < PORTS; i++) {
-		boot->consoles[i] = console_open(boot->connection->libvirt, boot->domain,
-						 ports[i].device, ports[i].sink, boot,
-						 &boot->connection->consoles, err);
-		if (!boot->consoles[i])
-			return -1;
+	if (boot->pipes) {
+		CLEANUP_FREE char *path = xasprintf("%s.%d", boot->pipes, (int)port);
+
+		console = console_pipe_open(path, ports[port].sink, boot, err);
+	} else {
+		console = console_stream_open(connection->libvirt, boot->domain, ports[port].device,
+					      ports[port].sink, boot, &connection->consoles, err);
 	}
+	boot->consoles[port] = console;
+	return console ? 0 : -1;
+}
+
+static int open_ports(struct boot *boot, struct error *err)
+{
+	for (int i = 0; i < PORTS; i++)
+		if (open_port(boot, i, err) < 0)
+			return -1;
 	return 0;
+}
+
+static char *plan_xml(const struct connection *connection, const struct guest_request *request,
+		      const char *name, const char *pipes, struct error *err)
+{
+	const struct domain_plan plan = {
+		.name = name,
+		.emulator = connection->emulator,
+		.kvm = connection->hypervisor.kvm,
+		.kernel = request->kernel,
+		.initrd = request->initrd,
+		.pipes = pipes,
+		.request = request,
+	};
+
+	return domain_xml(&plan, err);
 }
 
 static int create(struct boot *boot, struct error *err)
 {
 	struct connection *connection = boot->connection;
 	const struct guest_request *request = boot->request;
-	CLEANUP_FREE char *xml = guest_domain_xml(connection, request, boot->name, err);
+	CLEANUP_FREE char *xml = plan_xml(connection, request, boot->name, boot->pipes, err);
 	unsigned flags = VIR_DOMAIN_START_PAUSED;
 
 	if (!xml)
+		return -1;
+	if (boot->pipes && open_ports(boot, err) < 0)
 		return -1;
 	/* The embedded driver refuses it: it has no client that could go away. */
 	if (!connection->root.path)
@@ -191,7 +233,7 @@ static int create(struct boot *boot, struct error *err)
 	if (!boot->domain)
 		return error_set(err, ERROR_LAB, "libvirt does not start the guest: %s",
 				 virGetLastErrorMessage());
-	if (open_consoles(boot, err) < 0)
+	if (!boot->pipes && open_ports(boot, err) < 0)
 		return -1;
 	if (domain_is_rack(request))
 		return rack_plug(boot->domain, request->cpus, request->cpu_count, err);
@@ -267,12 +309,12 @@ static void watch(struct boot *boot)
 
 	pthread_mutex_lock(&boot->lock);
 	while (!judge_end(boot))
-		wait_change(boot, TICK_SECONDS);
+		wait_change(boot);
 	/* It may have sent its last words, even its REPORT_END, just before. */
 	stopped = clock_seconds();
 	while (boot->stopped && !drained(boot) && !report_ended(boot->result->reader) &&
 	       clock_seconds() - stopped < DRAIN_SECONDS)
-		wait_change(boot, TICK_SECONDS);
+		wait_change(boot);
 	if (boot->result->end == GUEST_CRASHED && report_ended(boot->result->reader)) {
 		boot->result->end = GUEST_FINISHED;
 		boot->result->reason[0] = '\0';
@@ -315,7 +357,6 @@ static void crash_reason(struct boot *boot)
 	end_as(boot, GUEST_CRASHED, "QEMU died%s%s", words[0] ? ": " : "", words);
 }
 
-
 /* Of a guest that finished, QEMU has said what it had to say; of another, its last words count. */
 static void destroy(struct boot *boot)
 {
@@ -323,8 +364,10 @@ static void destroy(struct boot *boot)
 	char *log = qemu_log_path(connection, boot->name);
 
 	lifecycle_unlisten(&connection->lifecycle, &boot->listener);
-	for (int i = 0; i < PORTS; i++)
-		console_close(boot->consoles[i]);
+	for (int i = 0; i < PORTS; i++) {
+		if (boot->consoles[i])
+			boot->consoles[i]->close(boot->consoles[i]);
+	}
 	if (boot->domain && boot->result->end == GUEST_FINISHED) {
 		qemu_log_read(log, &boot->result->qemu);
 		undertaker_take(connection->undertaker, boot->domain, log);
@@ -352,6 +395,8 @@ static void prepare(struct boot *boot)
 	pthread_condattr_destroy(&monotonic);
 	snprintf(boot->name, sizeof(boot->name), "%s%u", boot->connection->prefix,
 		 atomic_fetch_add(&boot->connection->next, 1) + 1);
+	if (boot->connection->root.path)
+		boot->pipes = xasprintf("%s/%s", boot->connection->root.path, boot->name);
 	boot->listener.name = boot->name;
 	boot->listener.event = lifecycle_event;
 	/* The CPU numbers of a report: 0 alone, 1 to N in a rack. */
@@ -387,6 +432,7 @@ void guest_boot(struct connection *connection, const struct guest_request *reque
 	if (result->end == GUEST_CRASHED && !result->reason[0])
 		crash_reason(&boot);
 	result->destroy = clock_seconds() - ending;
+	free(boot.pipes);
 	pthread_cond_destroy(&boot.changed);
 	pthread_mutex_destroy(&boot.lock);
 	atomic_fetch_sub(&connection->running, 1);
@@ -404,14 +450,5 @@ void guest_result_free(struct guest_result *result)
 char *guest_domain_xml(struct connection *connection, const struct guest_request *request,
 		       const char *name, struct error *err)
 {
-	const struct domain_plan plan = {
-		.name = name,
-		.emulator = connection->emulator,
-		.kvm = connection->hypervisor.kvm,
-		.kernel = request->kernel,
-		.initrd = request->initrd,
-		.request = request,
-	};
-
-	return domain_xml(&plan, err);
+	return plan_xml(connection, request, name, NULL, err);
 }
