@@ -7,7 +7,7 @@
 # Starts a long run (one guest for each CPU) and waits until some cells have finished.
 begin()
 {
-	quirklab run --pack 1 --results "$1" >out 2>err </dev/null &
+	"$program" run --pack 1 --results "$1" >out 2>err </dev/null &
 	pid=$!
 	within 60 some_finished "$1"
 }

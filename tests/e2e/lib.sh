@@ -126,14 +126,7 @@ skip_all()
 # The QEMUs that this script's runs started: their arguments name a file below $work.
 own_qemus()
 {
-	local dir line
-
-	for dir in /proc/[0-9]*; do
-		line=$(tr '\0' ' ' <"$dir/cmdline" 2>/dev/null) || continue
-		case $line in
-		*qemu-system*"$work"/*) echo "${dir#/proc/}" ;;
-		esac
-	done
+	pgrep -f "qemu-system.*$work/" || :
 }
 
 no_qemu()
@@ -142,10 +135,11 @@ no_qemu()
 }
 
 # A run's state is a folder of its own in XDG_RUNTIME_DIR/quirklab, beside a lock that stays. After it
-# only the lock may be left, and nothing in TMPDIR.
+# only the lock may be left, and nothing in TMPDIR. An ordinary user's libvirt makes a token there.
 no_state()
 {
-	! find "$work/run" "$work/tmp" -mindepth 1 ! -path "$work/run/quirklab" ! -path "$work/run/quirklab/lock" |
+	! find "$work/run" "$work/tmp" -mindepth 1 ! -path "$work/run/quirklab" ! -path "$work/run/quirklab/lock" \
+		! -path "$work/run/libvirt*" |
 		sed 's/^/left behind: /' | grep .
 }
 

@@ -4,9 +4,9 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-quirklab run intel/6:85 amd/25:1 amd/23:49 >out1 2>err1 </dev/null &
+"$program" run intel/6:85 amd/25:1 amd/23:49 >out1 2>err1 </dev/null &
 one=$!
-quirklab run --pack 1 intel/6:106 amd/23:1 intel/6:79 >out2 2>err2 </dev/null &
+"$program" run --pack 1 intel/6:106 amd/23:1 intel/6:79 >out2 2>err2 </dev/null &
 two=$!
 s1=0 s2=0
 wait $one || s1=$?
@@ -19,9 +19,9 @@ for folder in results/[0-9]*; do
 done
 
 # One killed beside a living one: the living one's guests go on.
-quirklab run --pack 1 >out1 2>err1 </dev/null &
+"$program" run --pack 1 >out1 2>err1 </dev/null &
 one=$!
-quirklab run --pack 1 intel/6:85 intel/6:79 intel/6:106 amd/23:49 amd/25:1 --results living \
+"$program" run --pack 1 intel/6:85 intel/6:79 intel/6:106 amd/23:49 amd/25:1 --results living \
 	>out2 2>err2 </dev/null &
 two=$!
 sleep 1
