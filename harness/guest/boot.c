@@ -206,6 +206,7 @@ static char *plan_xml(const struct connection *connection, const struct guest_re
 		.name = name,
 		.emulator = connection->emulator,
 		.kvm = connection->hypervisor.kvm,
+		.microvm = connection->microvm,
 		.kernel = request->kernel,
 		.initrd = request->initrd,
 		.pipes = pipes,

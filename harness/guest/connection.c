@@ -70,6 +70,7 @@ static int describe(struct connection *connection, enum accelerator wanted, stru
 	version_text(connection->qemu_text, sizeof(connection->qemu_text), qemu);
 	connection->hypervisor.qemu_version =
 		(unsigned)(qemu / 1000000 * 1000 + qemu / 1000 % 1000);
+	connection->microvm = emulator_has_machine(connection, "microvm");
 	return 0;
 }
 

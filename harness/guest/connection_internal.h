@@ -17,6 +17,7 @@ struct connection {
 	char *emulator;	  /* NULL: libvirt's choice */
 	struct root root; /* path NULL unless embedded */
 	bool local;
+	bool microvm; /* the emulator has this machine */
 	char prefix[48]; /* of our domains' names: "quirklab-PID-" */
 	struct hypervisor hypervisor;
 	char qemu_text[24], libvirt_text[24];

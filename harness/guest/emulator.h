@@ -9,6 +9,8 @@
 
 /* major * 1000000 + minor * 1000 + release, of the connection's emulator. */
 int emulator_version(struct connection *connection, unsigned long *version, struct error *err);
+/* Whether the connection's emulator has this machine. */
+bool emulator_has_machine(struct connection *connection, const char *machine);
 /* Whether the host says that it runs x86_64 guests under KVM. */
 bool emulator_offers_kvm(virConnectPtr libvirt);
 
