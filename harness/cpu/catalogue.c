@@ -8,7 +8,7 @@
 #include "harness/cpu/number.h"
 #include "harness/util/text.h"
 
-#define LINE_BYTES_MAX 2040u	   /* leaf 1 EBX counts it in 255 units of 8 */
+#define LINE_BYTES_MAX 2040u	    /* leaf 1 EBX counts it in 255 units of 8 */
 #define LLC_BYTES_MAX  (4ULL << 30) /* as leaves.c */
 
 /* One row, while it is being read. */
@@ -211,8 +211,7 @@ static int read_cpu(const struct row *row, const struct layout *layout, const st
 	for (size_t i = 0; i < row->table->column_count; i++) {
 		const char *column = row->table->columns[i];
 
-		if (is_bit_column(layout, column) &&
-		    read_bit(row, column, feature_find(column)))
+		if (is_bit_column(layout, column) && read_bit(row, column, feature_find(column)))
 			return -1;
 	}
 	cpu->identity_known = true;

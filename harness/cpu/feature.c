@@ -4,8 +4,8 @@
  *
  * Leaf, register and bit: Intel SDM vol. 2A (CPUID), AMD APM vol. 3 appendix E. Names: Linux 7.3
  * arch/x86/include/asm/cpufeatures.h; QEMU 7.2 target/i386/cpu.c (also what TCG enables); libvirt
- * 9.0 cpu_map/x86_features.xml. Bits that the kernel keeps out of /proc/cpuinfo have the name of its
- * constant. The properties for FZRM, FSRS and FSRC came with QEMU 8.0.
+ * 9.0 cpu_map/x86_features.xml. Bits that the kernel keeps out of /proc/cpuinfo have the name of
+ * its constant. The properties for FZRM, FSRS and FSRC came with QEMU 8.0.
  */
 #include "harness/cpu/feature.h"
 
@@ -13,15 +13,11 @@
 #include <string.h>
 #include <strings.h>
 
-#define BIT(LEAF, SUBLEAF, REGISTER, NUMBER, NAME, QEMU, LIBVIRT, ...)                             \
-	{ .leaf = (LEAF),                                                                          \
-	  .subleaf = (SUBLEAF),                                                                    \
-	  .reg = CPUID_##REGISTER,                                                                 \
-	  .bit = (NUMBER),                                                                         \
-	  .name = (NAME),                                                                          \
-	  .qemu = (QEMU),                                                                          \
-	  .libvirt = (LIBVIRT),                                                                    \
-	  __VA_ARGS__ }
+#define BIT(LEAF, SUBLEAF, REGISTER, NUMBER, NAME, QEMU, LIBVIRT, ...)                          \
+	{                                                                                       \
+		.leaf = (LEAF), .subleaf = (SUBLEAF), .reg = CPUID_##REGISTER, .bit = (NUMBER), \
+		.name = (NAME), .qemu = (QEMU), .libvirt = (LIBVIRT), __VA_ARGS__               \
+	}
 
 /* clang-format off */
 const struct feature features[] = {
@@ -354,12 +350,8 @@ _Static_assert(sizeof(features) / sizeof(features[0]) <= FEATURE_WORDS * 64,
 static const struct {
 	const char *spelling, *name;
 } aliases[] = {
-	{ "sse3", "pni" },
-	{ "xd", "nx" },
-	{ "i64", "lm" },
-	{ "ffxsr", "fxsr_opt" },
-	{ "lzcnt", "abm" },
-	{ "constant_tsc", "nonstop_tsc" },
+	{ "sse3", "pni" },	 { "xd", "nx" },     { "i64", "lm" },
+	{ "ffxsr", "fxsr_opt" }, { "lzcnt", "abm" }, { "constant_tsc", "nonstop_tsc" },
 };
 
 /* Equal but for case, and for '-', '_' and '.', which each project uses in its own way. */

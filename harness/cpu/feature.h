@@ -14,8 +14,8 @@
 enum cpuid_register { CPUID_EAX, CPUID_EBX, CPUID_ECX, CPUID_EDX };
 
 struct feature {
-	const char *name;     /* the kernel's flag name (arch/x86/include/asm/cpufeatures.h): erms */
-	const char *qemu;     /* QEMU 7.2's property or NULL where it has none */
+	const char *name; /* the kernel's flag name (arch/x86/include/asm/cpufeatures.h): erms */
+	const char *qemu; /* QEMU 7.2's property or NULL where it has none */
 	const char *qemu_new; /* the property of a newer QEMU, where 7.2 has none; else NULL */
 	unsigned qemu_since;  /* that QEMU: major * 1000 + minor */
 	const char *libvirt;  /* libvirt's name, NULL where it has none */
@@ -23,8 +23,9 @@ struct feature {
 	uint32_t subleaf;
 	enum cpuid_register reg;
 	uint8_t bit;
-	unsigned tcg_since; /* the QEMU from which TCG enables it by itself (7002: or before); 0: none */
-	bool dispatch; /* a column of the catalogue: erms fsrm fsrs fzrm clzero clwb ... */
+	unsigned tcg_since; /* the QEMU from which TCG enables it by itself (7002: or before); 0:
+			       none */
+	bool dispatch;	    /* a column of the catalogue: erms fsrm fsrs fzrm clzero clwb ... */
 };
 
 extern const struct feature features[];

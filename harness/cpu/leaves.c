@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between a CPU and its CPUID leaves, both ways: what a dump says of a CPU, and the leaves that stand
- * for one. Includes the vendors' rules for the last-level cache.
+ * Between a CPU and its CPUID leaves, both ways: what a dump says of a CPU, and the leaves that
+ * stand for one. Includes the vendors' rules for the last-level cache.
  */
 #include "harness/cpu/cpu.h"
 
@@ -16,10 +16,10 @@
 #define LEAF_AMD_CACHES	   0x8000001Du
 #define LEAF_CENTAUR	   0xC0000000u
 
-#define LLC_MOST    (4ULL << 30)  /* what claims to be larger is no cache of this world */
-#define LINE_UNIT   8u		  /* of leaf 1 EBX bits 15:8 */
+#define LLC_MOST    (4ULL << 30)   /* what claims to be larger is no cache of this world */
+#define LINE_UNIT   8u		   /* of leaf 1 EBX bits 15:8 */
 #define AMD_L3_UNIT (512u * 1024u) /* of 0x80000006 EDX bits 31:18 */
-#define AMD_L2_UNIT 1024u	  /* of 0x80000006 ECX bits 31:16 */
+#define AMD_L2_UNIT 1024u	   /* of 0x80000006 ECX bits 31:16 */
 
 /* Where a vendor says how large its last-level cache is (CONTRACT, CPUs). */
 enum cache_rule {
@@ -44,7 +44,8 @@ static unsigned cache_rule(const char *vendor)
 	return CACHE_LEAF_4 | CACHE_AMD; /* nobody's rule: whichever leaf there is */
 }
 
-/* --- the highest leaf of each range ---------------------------------------------------------------- */
+/* --- the highest leaf of each range
+ * ---------------------------------------------------------------- */
 
 static bool has_centaur_leaves(const char *vendor)
 {
@@ -80,7 +81,8 @@ static bool subleaf_in_range(const struct cpuid_dump *dump, const struct feature
 	return first && feature->subleaf <= first->reg[CPUID_EAX];
 }
 
-/* --- caches ---------------------------------------------------------------------------------------- */
+/* --- caches
+ * ---------------------------------------------------------------------------------------- */
 
 /* The highest level of data or unified cache in leaf 4, or in 0x8000001D, which has its format. */
 static uint64_t llc_of_subleaves(const struct cpuid_dump *dump, uint32_t leaf)
@@ -90,7 +92,8 @@ static uint64_t llc_of_subleaves(const struct cpuid_dump *dump, uint32_t leaf)
 
 	for (size_t i = 0; i < dump->count; i++) {
 		const struct cpuid_leaf *entry = &dump->leaves[i];
-		unsigned type = entry->reg[CPUID_EAX] & 0x1F, level = entry->reg[CPUID_EAX] >> 5 & 7;
+		unsigned type = entry->reg[CPUID_EAX] & 0x1F,
+			 level = entry->reg[CPUID_EAX] >> 5 & 7;
 		uint32_t shape = entry->reg[CPUID_EBX];
 		uint64_t size;
 
@@ -137,7 +140,8 @@ uint64_t cpu_llc_from_dump(const struct cpuid_dump *dump, const char *vendor)
 	return bytes;
 }
 
-/* --- from a dump ----------------------------------------------------------------------------------- */
+/* --- from a dump
+ * ----------------------------------------------------------------------------------- */
 
 static void read_feature(struct cpu *cpu, const struct cpuid_dump *dump, int index)
 {
@@ -178,7 +182,8 @@ int cpu_from_dump(struct cpu *cpu, const struct cpuid_dump *dump, struct error *
 	return 0;
 }
 
-/* --- to a dump ------------------------------------------------------------------------------------- */
+/* --- to a dump
+ * ------------------------------------------------------------------------------------- */
 
 static struct cpuid_leaf *leaf_of(struct cpuid_dump *dump, uint32_t leaf, uint32_t subleaf)
 {

@@ -10,18 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bits of the x86-64 baseline (psABI, micro-architecture level 1) and what a kernel of that baseline
- * takes for granted. Set where the source of a CPU says nothing of them. apic: without it QEMU refuses
- * the machine's PCI bridges. */
+/* Bits of the x86-64 baseline (psABI, micro-architecture level 1) and what a kernel of that
+ * baseline takes for granted. Set where the source of a CPU says nothing of them. apic: without it
+ * QEMU refuses the machine's PCI bridges. */
 static const char *const baseline[] = {
-	"fpu",	"vme",	 "de",	  "pse", "tsc",	 "msr",	 "pae",	 "mce",	 "cx8",
-	"apic", "sep",	 "mtrr",  "pge", "mca",	 "cmov", "pat",	 "pse36", "clflush",
-	"mmx",	"fxsr",	 "sse",	  "sse2", "syscall", "nx", "lm",
+	"fpu",	"vme",	"de",	"pse",	"tsc",	   "msr",  "pae", "mce",   "cx8",
+	"apic", "sep",	"mtrr", "pge",	"mca",	   "cmov", "pat", "pse36", "clflush",
+	"mmx",	"fxsr", "sse",	"sse2", "syscall", "nx",   "lm",
 };
 
 /*
- * Never forced on a Linux guest: its kernel or libc uses them unasked. Measured bit by bit (QEMU 7.2
- * TCG, Debian's 6.1 kernel): each hangs or breaks the boot, or belongs to a group that does.
+ * Never forced on a Linux guest: its kernel or libc uses them unasked. Measured bit by bit
+ * (QEMU 7.2 TCG, Debian's 6.1 kernel): each hangs or breaks the boot, or belongs to a group that
+ * does.
  */
 static const struct {
 	const char *name;
@@ -54,8 +55,8 @@ static bool may_force(const struct feature *feature, enum realise_guest guest,
 		const char *name = never_forced[i].name;
 		unsigned until = never_forced[i].until_qemu;
 
-		if (never_forced[i].prefix ? strncmp(feature->name, name, strlen(name)) :
-					     strcmp(feature->name, name))
+		if (never_forced[i].prefix ? strncmp(feature->name, name, strlen(name))
+					   : strcmp(feature->name, name))
 			continue;
 		if (!until || (!hypervisor->kvm && hypervisor->qemu_version < until))
 			return false;
@@ -138,9 +139,9 @@ static void put_levels(struct realised *out, const struct cpu *cpu, const struct
 
 	for (int i = 0; i < (int)feature_count; i++) {
 		uint32_t leaf = features[i].leaf;
-		uint32_t *highest = leaf < 0x80000000 ? &level :
-				    leaf < 0xC0000000 ? &extended :
-							&centaur;
+		uint32_t *highest = leaf < 0x80000000	? &level
+				    : leaf < 0xC0000000 ? &extended
+							: &centaur;
 
 		if (feature_in(on, i) && leaf > *highest)
 			*highest = leaf;
@@ -156,8 +157,9 @@ static void put_levels(struct realised *out, const struct cpu *cpu, const struct
 }
 
 /*
- * TCG takes CR4.OSXSAVE for reserved where leaf 0xD subleaf 1 is empty, and writing it then loops for
- * ever: every kernel on a CPU with XSAVE and no XSAVEOPT (Bulldozer, Piledriver). One more bit helps.
+ * TCG takes CR4.OSXSAVE for reserved where leaf 0xD subleaf 1 is empty, and writing it then loops
+ * for ever: every kernel on a CPU with XSAVE and no XSAVEOPT (Bulldozer, Piledriver). One more bit
+ * helps.
  */
 static bool needs_xgetbv1(const struct feature_set *on)
 {
@@ -189,7 +191,8 @@ static int realise_base(struct realised *out, const struct cpu *cpu, enum realis
 		return -1;
 	put_levels(out, cpu, &on);
 	put(out, "x-force-features", "on");
-	for (int i = 0; i < (int)feature_count; i++) /* base itself has none: what is off stays so */
+	for (int i = 0; i < (int)feature_count;
+	     i++) /* base itself has none: what is off stays so */
 		if (feature_in(&on, i) && note_bit(out, i, guest, hypervisor))
 			put(out, property_of(&features[i], hypervisor), "on");
 	return 0;
@@ -218,7 +221,8 @@ static void put_edit(struct realised *out, const struct cpu *cpu, const char *ed
 	}
 }
 
-/* On top of a model: everything it has, though the accelerator has not; without what is never forced. */
+/* On top of a model: everything it has, though the accelerator has not; without what is never
+ * forced. */
 static int realise_model(struct realised *out, const struct cpu *cpu, enum realise_guest guest,
 			 const struct hypervisor *hypervisor, struct error *err)
 {
@@ -251,8 +255,8 @@ int realise(struct realised *out, const struct cpu *cpu, enum realise_guest gues
 	int result;
 
 	*out = (struct realised){ 0 };
-	result = cpu->origin == CPU_MODEL ? realise_model(out, cpu, guest, hypervisor, err) :
-					    realise_base(out, cpu, guest, hypervisor, err);
+	result = cpu->origin == CPU_MODEL ? realise_model(out, cpu, guest, hypervisor, err)
+					  : realise_base(out, cpu, guest, hypervisor, err);
 	if (result)
 		realised_free(out);
 	return result;

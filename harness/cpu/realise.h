@@ -14,8 +14,8 @@
 /* What the hypervisor at hand can do; harness/guest/ fills it. */
 struct hypervisor {
 	bool kvm;
-	unsigned qemu_version;		/* major * 1000 + minor */
-	unsigned libvirt_version;	/* major * 1000000 + minor * 1000 + release */
+	unsigned qemu_version;	  /* major * 1000 + minor */
+	unsigned libvirt_version; /* major * 1000000 + minor * 1000 + release */
 };
 
 enum realise_guest {
@@ -24,9 +24,9 @@ enum realise_guest {
 };
 
 /*
- * Of QEMU's base, `qemu` and `property` are what follows the type: `-cpu base,QEMU`, or device_add of
- * base-x86_64-cpu with each property. Of a libvirt model they are on top of what the model is: each
- * property goes into `-global MODEL-x86_64-cpu.NAME=VALUE` (libvirt's <cpu> cannot say them).
+ * Of QEMU's base, `qemu` and `property` are what follows the type: `-cpu base,QEMU`, or device_add
+ * of base-x86_64-cpu with each property. Of a libvirt model they are on top of what the model is:
+ * each property goes into `-global MODEL-x86_64-cpu.NAME=VALUE` (libvirt's <cpu> cannot say them).
  * The text of `qemu` is free of commas inside values. Values are "on", "off", numbers and strings.
  */
 struct realised {

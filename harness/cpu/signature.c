@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Family, model and stepping in leaf 1 EAX: Intel SDM vol. 2A, CPUID, figure 3-6; AMD APM vol. 3, E.3.2. */
+/* Family, model and stepping in leaf 1 EAX: Intel SDM vol. 2A, CPUID, figure 3-6; AMD APM vol. 3,
+ * E.3.2. */
 #include "harness/cpu/cpu.h"
 
 void signature_decode(uint32_t eax, unsigned *family, unsigned *model, unsigned *stepping)

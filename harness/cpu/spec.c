@@ -22,8 +22,8 @@ static int read_one(struct cpu_list *list, const char *file, enum cpu_origin ori
 {
 	CLEANUP_FREE char *path = path_models(file);
 
-	return origin == CPU_MODEL ? models_read(list, path, err) :
-				     catalogue_read(list, path, origin, err);
+	return origin == CPU_MODEL ? models_read(list, path, err)
+				   : catalogue_read(list, path, origin, err);
 }
 
 int cpu_tables_read(struct cpu_tables *tables, struct error *err)
@@ -44,7 +44,8 @@ void cpu_tables_free(struct cpu_tables *tables)
 	cpu_list_free(&tables->models);
 }
 
-/* --- vendors --------------------------------------------------------------------------------------- */
+/* --- vendors
+ * --------------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *word, *vendor;
@@ -84,12 +85,13 @@ static void vendor_word(char *out, size_t room, const char *vendor)
 			*c = '-';
 }
 
-/* --- hints ----------------------------------------------------------------------------------------- */
+/* --- hints
+ * ----------------------------------------------------------------------------------------- */
 
 static int error_hint(struct error *err, const char *what, const char *near)
 {
-	return near ? error_set(err, ERROR_INPUT, "%s: do you mean %s?", what, near) :
-		      error_set(err, ERROR_INPUT, "%s", what);
+	return near ? error_set(err, ERROR_INPUT, "%s: do you mean %s?", what, near)
+		    : error_set(err, ERROR_INPUT, "%s", what);
 }
 
 /* The name of the list that is nearest, or that has the word in it; NULL where none is near. */
@@ -112,7 +114,8 @@ static const char *cpu_near(const struct cpu_list *list, const char *word)
 	return near;
 }
 
-/* --- edits ----------------------------------------------------------------------------------------- */
+/* --- edits
+ * ----------------------------------------------------------------------------------------- */
 
 static int edit_bit(struct cpu *cpu, const char *edit, struct error *err)
 {
@@ -137,7 +140,8 @@ static int edit_vendor(struct cpu *cpu, const char *value, struct error *err)
 		char what[200], word[64];
 
 		snprintf(what, sizeof(what),
-			 "edit 'vendor=%s': no vendor (intel, amd, hygon, zhaoxin, centaur, or the 12 "
+			 "edit 'vendor=%s': no vendor (intel, amd, hygon, zhaoxin, centaur, or the "
+			 "12 "
 			 "bytes of leaf 0)",
 			 text_printable(word, sizeof(word), value, strlen(value)));
 		return error_hint(err, what, vendor_near(value));
@@ -166,11 +170,12 @@ static int edit_number(struct cpu *cpu, size_t field, const char *value, struct 
 
 	if (!number_read(value, number_fields[field].most, &number) ||
 	    number < number_fields[field].least)
-		return error_set(err, ERROR_INPUT,
-				 "edit '%s=%s': expected a number from %u to %u, decimal or 0x hexadecimal",
-				 number_fields[field].name,
-				 text_printable(word, sizeof(word), value, strlen(value)),
-				 number_fields[field].least, number_fields[field].most);
+		return error_set(
+			err, ERROR_INPUT,
+			"edit '%s=%s': expected a number from %u to %u, decimal or 0x hexadecimal",
+			number_fields[field].name,
+			text_printable(word, sizeof(word), value, strlen(value)),
+			number_fields[field].least, number_fields[field].most);
 	if (field < 3)
 		*places[field] = (unsigned)number;
 	else
@@ -194,7 +199,8 @@ static int edit_field(struct cpu *cpu, const char *edit, struct error *err)
 			return edit_number(cpu, i, equals + 1, err);
 	text_printable(word, sizeof(word), edit, strlen(edit));
 	snprintf(what, sizeof(what),
-		 "'%s' is no edit; expected +BIT, -BIT, or one of vendor= family= model= stepping= level=",
+		 "'%s' is no edit; expected +BIT, -BIT, or one of vendor= family= model= stepping= "
+		 "level=",
 		 word);
 	if (equals && length < sizeof(word)) {
 		memcpy(word, edit, length);
@@ -221,7 +227,8 @@ static int apply_edit(struct cpu *cpu, const char *edit, struct error *err)
 	cpu->edits[cpu->edit_count++] = xstrdup(edit);
 	written = snprintf(cpu->name + length, sizeof(cpu->name) - length, ",%s", edit);
 	if ((size_t)written >= sizeof(cpu->name) - length)
-		return error_set(err, ERROR_INPUT, "the name of the CPU with its edits is longer than %zu bytes",
+		return error_set(err, ERROR_INPUT,
+				 "the name of the CPU with its edits is longer than %zu bytes",
 				 sizeof(cpu->name) - 1);
 	/* A name has no blank and no '/': "vendor=  Shanghai  " is the one edit that may. */
 	for (char *c = cpu->name + length; *c; c++)
@@ -246,7 +253,8 @@ static int apply_edits(struct cpu_list *list, size_t first, const char *edits, s
 	return 0;
 }
 
-/* --- what stands before the edits ------------------------------------------------------------------ */
+/* --- what stands before the edits
+ * ------------------------------------------------------------------ */
 
 struct signature {
 	char vendor[13]; /* "" : any */
@@ -262,7 +270,8 @@ enum signature_kind {
 
 static bool looks_numeric(const char *word)
 {
-	return isdigit((unsigned char)*word) && strspn(word, "0123456789abcdefABCDEFxX") == strlen(word);
+	return isdigit((unsigned char)*word) &&
+	       strspn(word, "0123456789abcdefABCDEFxX") == strlen(word);
 }
 
 static enum signature_kind read_numbers(struct signature *out, char *word, const char *spec,
@@ -286,7 +295,8 @@ static enum signature_kind read_numbers(struct signature *out, char *word, const
 		uint64_t value;
 
 		if (!number_read(parts[i], number_fields[i].most, &value)) {
-			error_set(err, ERROR_INPUT, "'%s': %s is %s; expected a number from 0 to %u",
+			error_set(err, ERROR_INPUT,
+				  "'%s': %s is %s; expected a number from 0 to %u",
 				  text_printable(printable, sizeof(printable), spec, strlen(spec)),
 				  number_fields[i].name, parts[i], number_fields[i].most);
 			return SIGNATURE_BAD;
@@ -297,7 +307,8 @@ static enum signature_kind read_numbers(struct signature *out, char *word, const
 	return SIGNATURE_GOOD;
 }
 
-static enum signature_kind read_signature(struct signature *out, const char *head, struct error *err)
+static enum signature_kind read_signature(struct signature *out, const char *head,
+					  struct error *err)
 {
 	CLEANUP_FREE char *copy = xstrdup(head);
 	char *slash = strrchr(copy, '/');
@@ -320,8 +331,8 @@ static int present_stepping(struct cpu *cpu, unsigned stepping, struct error *er
 	size_t length = strlen(cpu->name);
 
 	if (stepping < cpu->stepping || stepping > cpu->stepping_max)
-		return error_set(err, ERROR_INPUT, "%s: stepping %u is not of its %u..%u", cpu->name,
-				 stepping, cpu->stepping, cpu->stepping_max);
+		return error_set(err, ERROR_INPUT, "%s: stepping %u is not of its %u..%u",
+				 cpu->name, stepping, cpu->stepping, cpu->stepping_max);
 	if (stepping != cpu->stepping)
 		snprintf(cpu->name + length, sizeof(cpu->name) - length, ":%u", stepping);
 	cpu->stepping = cpu->stepping_max = stepping;
@@ -363,10 +374,11 @@ static int add_signature(struct cpu_list *list, const struct signature *wanted,
 	    add_rows(list, wanted, &tables->known, CPU_UNKNOWN))
 		return 0;
 	if (!*wanted->vendor)
-		return error_set(err, ERROR_INPUT,
-				 "%u:%u: no CPU of the catalogue has this family and model; to make one "
-				 "up, say whose: intel/%u:%u",
-				 wanted->family, wanted->model, wanted->family, wanted->model);
+		return error_set(
+			err, ERROR_INPUT,
+			"%u:%u: no CPU of the catalogue has this family and model; to make one "
+			"up, say whose: intel/%u:%u",
+			wanted->family, wanted->model, wanted->family, wanted->model);
 	cpu = cpu_list_add(list);
 	cpu->origin = CPU_SIGNATURE;
 	memcpy(cpu->vendor, wanted->vendor, sizeof(cpu->vendor));
@@ -390,9 +402,10 @@ static int add_model(struct cpu_list *list, const char *name, const struct cpu_t
 	if (!isalnum((unsigned char)*name) || strlen(name) > 60 ||
 	    strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.+") !=
 		    strlen(name))
-		return error_set(err, ERROR_INPUT,
-				 "'model:%s': expected the name of a libvirt CPU model behind model:",
-				 text_printable(printable, sizeof(printable), name, strlen(name)));
+		return error_set(
+			err, ERROR_INPUT,
+			"'model:%s': expected the name of a libvirt CPU model behind model:",
+			text_printable(printable, sizeof(printable), name, strlen(name)));
 	for (size_t i = 0; i < tables->models.count; i++)
 		if (!strcasecmp(tables->models.cpus[i].libvirt_model, name)) {
 			cpu_copy(cpu_list_add(list), &tables->models.cpus[i]);

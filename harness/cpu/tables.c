@@ -41,8 +41,9 @@ static int read_header(struct table *table, char *line, struct error *err)
 					 table->path, i + 1);
 		for (size_t j = 0; j < i; j++)
 			if (!strcmp(fields[i], fields[j]))
-				return error_set(err, ERROR_INPUT, "%s:1: two columns are named '%s'",
-						 table->path, fields[i]);
+				return error_set(err, ERROR_INPUT,
+						 "%s:1: two columns are named '%s'", table->path,
+						 fields[i]);
 	}
 	table->columns = xcalloc(count, sizeof(*table->columns));
 	memcpy(table->columns, fields, count * sizeof(*fields));
@@ -62,9 +63,10 @@ static int read_row(struct table *table, char *line, unsigned number, struct err
 	row = &table->cells[table->row_count * columns];
 	count = split_fields(line, row, columns);
 	if (count != columns)
-		return error_set(err, ERROR_INPUT,
-				 "%s:%u: %zu fields separated by tabs; the header names %zu columns",
-				 table->path, number, count, columns);
+		return error_set(
+			err, ERROR_INPUT,
+			"%s:%u: %zu fields separated by tabs; the header names %zu columns",
+			table->path, number, count, columns);
 	table->lines[table->row_count++] = number;
 	return 0;
 }
@@ -89,8 +91,8 @@ int table_read(struct table *table, const char *path, struct error *err)
 		line[bytes] = '\0';
 		if (bytes && line[bytes - 1] == '\r')
 			line[bytes - 1] = '\0';
-		if (number == 1 ? read_header(table, line, err) :
-				  read_row(table, line, number, err))
+		if (number == 1 ? read_header(table, line, err)
+				: read_row(table, line, number, err))
 			goto fail;
 		line = end ? end + 1 : NULL;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader of a guest's report stream (images/protocol.h). The guest may be broken or hostile: the
- * stream can be cut, interleaved, endless, or lie about every length. Each read is bounded by the
- * frame, each table by its maximum; what does not fit is counted and left out.
+ * The reader of a guest's report stream (images/protocol.h). The guest may be broken or hostile:
+ * the stream can be cut, interleaved, endless, or lie about every length. Each read is bounded by
+ * the frame, each table by its maximum; what does not fit is counted and left out.
  */
 #include "harness/guest/observation.h"
 
@@ -36,7 +36,8 @@ struct report_reader {
 	uint32_t crc_table[256];
 };
 
-/* --- reading a payload ----------------------------------------------------------------------------- */
+/* --- reading a payload
+ * ----------------------------------------------------------------------------- */
 
 struct cursor {
 	const uint8_t *at, *end;
@@ -114,7 +115,8 @@ static bool more(const struct cursor *cursor)
 	return !cursor->bad && cursor->at < cursor->end;
 }
 
-/* --- the kinds of frames --------------------------------------------------------------------------- */
+/* --- the kinds of frames
+ * --------------------------------------------------------------------------- */
 
 static void read_strings(struct cpu_reader *cpu, struct cursor *cursor)
 {
@@ -326,7 +328,8 @@ static payload_reader *const payload_readers[] = {
 
 #define KINDS (sizeof(payload_readers) / sizeof(payload_readers[0]))
 
-/* --- CPUs ------------------------------------------------------------------------------------------ */
+/* --- CPUs
+ * ------------------------------------------------------------------------------------------ */
 
 static struct cpu_reader *find_cpu(const struct report_reader *reader, uint16_t number)
 {
@@ -384,7 +387,8 @@ static void read_frame(struct report_reader *reader, const uint8_t *frame, size_
 		cpu->seen.malformed++;
 }
 
-/* --- the stream ------------------------------------------------------------------------------------ */
+/* --- the stream
+ * ------------------------------------------------------------------------------------ */
 
 /* CRC-32 as zlib's: reflected polynomial, initial and final complement. */
 static void make_crc_table(uint32_t *table)
@@ -422,7 +426,8 @@ static enum frame_state look_for_frame(const struct report_reader *reader, const
 	for (size_t i = 0; i < sizeof(start); i++)
 		if (i < length && bytes[i] != start[i])
 			return FRAME_NONE;
-	if (length > 3 && bytes[3] != REPORT_END && (bytes[3] >= KINDS || !payload_readers[bytes[3]]))
+	if (length > 3 && bytes[3] != REPORT_END &&
+	    (bytes[3] >= KINDS || !payload_readers[bytes[3]]))
 		return FRAME_NONE;
 	if (length < REPORT_HEADER_SIZE)
 		return FRAME_SHORT;

@@ -10,8 +10,8 @@
 #include "images/protocol.h"
 
 struct observed_step {
-	uint8_t rounds; /* 7 means 7 and more */
-	uint8_t flags;	/* REPORT_STEP_* */
+	uint8_t rounds;	 /* 7 means 7 and more */
+	uint8_t flags;	 /* REPORT_STEP_* */
 	uint16_t offset; /* in the code image; REPORT_NO_CODE: bytes unknown */
 };
 
@@ -67,17 +67,19 @@ struct observation { /* one CPU */
 
 /* A reader of one guest's report stream. It keeps partial frames between calls. */
 struct report_reader;
-/* most_cpus: how many different CPUs may report, whatever their numbers; further ones are ignored. */
+/* most_cpus: how many different CPUs may report, whatever their numbers; further ones are ignored.
+ */
 struct report_reader *report_reader_new(size_t most_cpus);
 void report_reader_free(struct report_reader *reader);
 
 /* Feeds bytes; returns the number of good frames found in them (progress, for the watchdog). */
 size_t report_feed(struct report_reader *reader, const void *bytes, size_t length);
 
-/* No more bytes will come: what still waits for the rest of a frame is searched for whole frames. */
+/* No more bytes will come: what still waits for the rest of a frame is searched for whole frames.
+ */
 size_t report_finish(struct report_reader *reader);
 
-bool report_ended(const struct report_reader *reader); /* REPORT_END was seen */
+bool report_ended(const struct report_reader *reader);	   /* REPORT_END was seen */
 size_t report_skipped(const struct report_reader *reader); /* bytes that were in no good frame */
 /* The observation of that CPU number, or NULL where it never started. Owned by the reader. */
 const struct observation *report_cpu(const struct report_reader *reader, uint16_t cpu);

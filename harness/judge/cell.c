@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const char *const names[VERDICTS] = {
-	[VERDICT_PASS] = "pass",       [VERDICT_FAIL] = "fail", [VERDICT_MISMATCH] = "mismatch",
-	[VERDICT_SKIP] = "skip",       [VERDICT_HUNG] = "hung", [VERDICT_CRASHED] = "crashed",
+	[VERDICT_PASS] = "pass",   [VERDICT_FAIL] = "fail", [VERDICT_MISMATCH] = "mismatch",
+	[VERDICT_SKIP] = "skip",   [VERDICT_HUNG] = "hung", [VERDICT_CRASHED] = "crashed",
 	[VERDICT_ERROR] = "error",
 };
 

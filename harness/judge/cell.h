@@ -28,11 +28,11 @@ struct pick {
 	/* Paths; "" means null. */
 	char expected[32], says[32];
 	char does[192];
-	char row[64];	  /* quirk row's name; "" null */
-	char reason[256]; /* in words, from the dispatcher */
+	char row[64];	    /* quirk row's name; "" null */
+	char reason[256];   /* in words, from the dispatcher */
 	uint8_t executable; /* enum report_executable */
 	enum verdict verdict;
-	char why[256]; /* of the verdict, "" for pass */
+	char why[256];	      /* of the verdict, "" for pass */
 	char depends[32][16]; /* mismatch: the names that differ */
 	size_t depends_count;
 };

@@ -26,14 +26,14 @@ struct expectations {
 static const char *const identity_columns[] = { "vendor", "family", "model", "stepping", "name" };
 
 /* What beside a bit a column may depend on. */
-static const char *const depend_fields[] = { "vendor", "family", "model",	 "stepping",
+static const char *const depend_fields[] = { "vendor", "family", "model",      "stepping",
 					     "line",   "level",	 "misc_enable" };
 
 /* Every word that a pick may be (CONTRACT, operations and paths). */
 static const char *const path_words[] = {
-	"mov",	       "rep-stosb",   "rep-stosq",   "movnti",	"clzero",  "clflushopt-copy",
-	"rep-movsb",   "rep-movsq",   "movntdq-xmm", "movntdq-ymm", "movntdq-zmm", "mov-xmm",
-	"mov-ymm",     "mov-zmm",     "clwb-copy",
+	"mov",	     "rep-stosb", "rep-stosq",	 "movnti",	"clzero",      "clflushopt-copy",
+	"rep-movsb", "rep-movsq", "movntdq-xmm", "movntdq-ymm", "movntdq-zmm", "mov-xmm",
+	"mov-ymm",   "mov-zmm",	  "clwb-copy",
 };
 
 static bool word_in(const char *word, const char *const *words, size_t count)
@@ -45,7 +45,8 @@ static bool word_in(const char *word, const char *const *words, size_t count)
 }
 #define WORD_IN(word, words) word_in(word, words, sizeof(words) / sizeof(words[0]))
 
-/* --- which file ------------------------------------------------------------------------------------ */
+/* --- which file
+ * ------------------------------------------------------------------------------------ */
 
 /* 6.1 begins 6.1.0-57, and not 6.12. */
 static bool begins_version(const char *prefix, size_t length, const char *version)
@@ -95,7 +96,8 @@ static int find_file(char **found, const char *folder, const char *subject, cons
 	return 0;
 }
 
-/* --- reading --------------------------------------------------------------------------------------- */
+/* --- reading
+ * --------------------------------------------------------------------------------------- */
 
 static int check_depends(const struct table *table, int column, struct error *err)
 {
@@ -110,11 +112,12 @@ static int check_depends(const struct table *table, int column, struct error *er
 		if (WORD_IN(word, depend_fields) || feature_find(word) >= 0)
 			continue;
 		near = feature_near(word);
-		return error_set(err, ERROR_INPUT,
-				 "%s:%u: %s depends on '%.40s', which is no CPUID bit and no field of the "
-				 "identity%s%s%s",
-				 table->path, table->lines[0], table->columns[column], word,
-				 near ? "; do you mean " : "", near ? near : "", near ? "?" : "");
+		return error_set(
+			err, ERROR_INPUT,
+			"%s:%u: %s depends on '%.40s', which is no CPUID bit and no field of the "
+			"identity%s%s%s",
+			table->path, table->lines[0], table->columns[column], word,
+			near ? "; do you mean " : "", near ? near : "", near ? "?" : "");
 	}
 	return 0;
 }
@@ -125,11 +128,11 @@ static int check_paths(const struct table *table, int column, size_t first, stru
 		const char *cell = table_cell(table, row, column);
 
 		if (*cell && !WORD_IN(cell, path_words))
-			return error_set(err, ERROR_INPUT,
-					 "%s:%u: %s is '%.40s', which is no path; expected mov, rep-stosb, "
-					 "movnti ...",
-					 table->path, table->lines[row], table->columns[column],
-					 cell);
+			return error_set(
+				err, ERROR_INPUT,
+				"%s:%u: %s is '%.40s', which is no path; expected mov, rep-stosb, "
+				"movnti ...",
+				table->path, table->lines[row], table->columns[column], cell);
 	}
 	return 0;
 }
@@ -165,8 +168,8 @@ static int check_table(struct expectations *out, struct error *err)
 			return error_set(err, ERROR_INPUT, "%s:1: column %zu must be '%s'",
 					 table->path, i + 1, identity_columns[i]);
 	if (strcmp(table_cell(table, 0, 0), DEPENDS_ROW))
-		return error_set(err, ERROR_INPUT, "%s:2: the first row must begin with " DEPENDS_ROW,
-				 table->path);
+		return error_set(err, ERROR_INPUT,
+				 "%s:2: the first row must begin with " DEPENDS_ROW, table->path);
 	out->picks = xcalloc(table->column_count, sizeof(*out->picks));
 	for (size_t i = sizeof(identity_columns) / sizeof(identity_columns[0]);
 	     i < table->column_count; i++) {
@@ -237,7 +240,8 @@ void expectations_free(struct expectations *expectations)
 	free(expectations);
 }
 
-/* --- asking ---------------------------------------------------------------------------------------- */
+/* --- asking
+ * ---------------------------------------------------------------------------------------- */
 
 size_t expectations_columns(const struct expectations *expectations)
 {

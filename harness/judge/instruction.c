@@ -44,7 +44,8 @@ static const struct known *find_known(ZydisMnemonic mnemonic)
 	return NULL;
 }
 
-/* --- registers that point into the stack ------------------------------------------------------------ */
+/* --- registers that point into the stack
+ * ------------------------------------------------------------ */
 
 /* The number of the general register that holds this one; -1: none. */
 static int general_number(ZydisRegister reg)
@@ -54,7 +55,8 @@ static int general_number(ZydisRegister reg)
 	if (reg == ZYDIS_REGISTER_NONE)
 		return -1;
 	whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-	return ZydisRegisterGetClass(whole) == ZYDIS_REGCLASS_GPR64 ? ZydisRegisterGetId(whole) : -1;
+	return ZydisRegisterGetClass(whole) == ZYDIS_REGCLASS_GPR64 ? ZydisRegisterGetId(whole)
+								    : -1;
 }
 
 static bool on_stack(const struct stack_registers *stack, ZydisRegister reg)
@@ -69,9 +71,10 @@ static bool memory_on_stack(const struct stack_registers *stack, const ZydisDeco
 	return on_stack(stack, operand->mem.base) || on_stack(stack, operand->mem.index);
 }
 
-/* lea and mov make a register an address of the stack, arithmetic on it leaves it one, anything else
- * that writes it ends that. */
-static void follow_registers(struct stack_registers *stack, const ZydisDecodedInstruction *instruction,
+/* lea and mov make a register an address of the stack, arithmetic on it leaves it one, anything
+ * else that writes it ends that. */
+static void follow_registers(struct stack_registers *stack,
+			     const ZydisDecodedInstruction *instruction,
 			     const ZydisDecodedOperand *operands)
 {
 	uint16_t before = stack->mask;
@@ -94,11 +97,13 @@ static void follow_registers(struct stack_registers *stack, const ZydisDecodedIn
 			points = on_stack(stack, from->reg.value);
 		else if (to->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
 			points = before >> number & 1;
-		stack->mask = (uint16_t)((stack->mask & ~(1u << number)) | (unsigned)points << number);
+		stack->mask =
+			(uint16_t)((stack->mask & ~(1u << number)) | (unsigned)points << number);
 	}
 }
 
-/* --- stores ---------------------------------------------------------------------------------------- */
+/* --- stores
+ * ---------------------------------------------------------------------------------------- */
 
 static const char *vector_suffix(unsigned width)
 {

@@ -31,10 +31,13 @@ struct stack_registers {
 };
 
 /* Before the first instruction: rsp and, as long as nothing else is put there, rbp. */
-#define STACK_REGISTERS_INIT { .mask = 1 << 4 | 1 << 5 }
+#define STACK_REGISTERS_INIT            \
+	{                               \
+		.mask = 1 << 4 | 1 << 5 \
+	}
 
-/* Decodes the instruction in the first of at most `length` bytes, which lie at `offset`, and follows
- * what it does to the registers. */
+/* Decodes the instruction in the first of at most `length` bytes, which lie at `offset`, and
+ * follows what it does to the registers. */
 void instruction_decode(struct act *act, const uint8_t *bytes, size_t length, uint32_t offset,
 			struct stack_registers *stack);
 

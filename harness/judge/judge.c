@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The verdict of each pick and of the cell. A pick passes only where expected = says = does and what
- * the call owes (a fence, flushes) was seen; a CPU that is not the one that was asked for, in what the
- * pick depends on, is a mismatch and neither a pass nor a fail.
+ * The verdict of each pick and of the cell. A pick passes only where expected = says = does and
+ * what the call owes (a fence, flushes) was seen; a CPU that is not the one that was asked for, in
+ * what the pick depends on, is a mismatch and neither a pass nor a fail.
  */
 #include "harness/judge/judge.h"
 
@@ -23,7 +23,7 @@ struct hearing {
 };
 
 __attribute__((format(printf, 3, 4))) static void give(struct pick *pick, enum verdict verdict,
-							const char *format, ...)
+						       const char *format, ...)
 {
 	va_list arguments;
 
@@ -33,11 +33,13 @@ __attribute__((format(printf, 3, 4))) static void give(struct pick *pick, enum v
 	va_end(arguments);
 }
 
-/* --- what a call owes ------------------------------------------------------------------------------ */
+/* --- what a call owes
+ * ------------------------------------------------------------------------------ */
 
 enum debt {
 	OWES_FENCE = 1 << 0, /* its stores are weakly ordered: a fence after the last */
-	OWES_FLUSH = 1 << 1, /* what it stores through the cache is flushed, with the best there is */
+	OWES_FLUSH =
+		1 << 1, /* what it stores through the cache is flushed, with the best there is */
 };
 
 /* CONTRACT, "Ordering". memcpy_flushcache owes no fence: its caller does once for many. */
@@ -62,7 +64,8 @@ static unsigned debts_of(const char *operation, const char *path)
 	return 0;
 }
 
-/* The flush to use, best first: clwb keeps the line, clflushopt is unordered, clflush is always there. */
+/* The flush to use, best first: clwb keeps the line, clflushopt is unordered, clflush is always
+ * there. */
 static const char *best_flush(const struct cpu *seen)
 {
 	static const char *const order[] = { "clwb", "clflushopt" };
@@ -82,8 +85,8 @@ static bool check_debts(struct pick *pick, const struct hearing *hearing, const 
 	if (!owed || pick->executable == REPORT_EXECUTABLE_NO) /* cannot get that far on this CPU */
 		return true;
 	if (!deed->returned) {
-		give(pick, VERDICT_FAIL, "%s was not seen to its return: no %s was seen", deed->path,
-		     owed & OWES_FENCE ? "fence" : "flush");
+		give(pick, VERDICT_FAIL, "%s was not seen to its return: no %s was seen",
+		     deed->path, owed & OWES_FENCE ? "fence" : "flush");
 		return false;
 	}
 	if (owed & OWES_FENCE && !deed->fence_last) {
@@ -102,7 +105,8 @@ static bool check_debts(struct pick *pick, const struct hearing *hearing, const 
 	return true;
 }
 
-/* --- asked and seen -------------------------------------------------------------------------------- */
+/* --- asked and seen
+ * -------------------------------------------------------------------------------- */
 
 static bool listed(const char *name, const char *const *list, size_t count)
 {
@@ -161,7 +165,8 @@ static void join_depends(char *out, size_t room, const struct pick *pick)
 	}
 }
 
-/* --- one pick -------------------------------------------------------------------------------------- */
+/* --- one pick
+ * -------------------------------------------------------------------------------------- */
 
 /* The column OP@CLASS of the expectations; -1: none. */
 static int column_of(const struct expectations *expectations, const char *operation,
@@ -178,7 +183,7 @@ static int column_of(const struct expectations *expectations, const char *operat
 
 /* The first functional check of the path that failed, or NULL. */
 static const struct observed_check *failed_check(const struct observation *observation,
-						  const char *path, const char *operation)
+						 const char *path, const char *operation)
 {
 	for (size_t i = 0; i < observation->check_count; i++) {
 		const struct observed_check *check = &observation->checks[i];
@@ -222,9 +227,9 @@ static void judge_pick(struct pick *pick, const struct hearing *hearing, const s
 	} else if ((*pick->expected && strcmp(pick->expected, pick->says)) ||
 		   strcmp(pick->says, deed->path)) {
 		give(pick, VERDICT_FAIL, "%s%s%ssays %s (%s%s), does %s",
-		     *pick->expected ? "expected " : "", pick->expected, *pick->expected ? ", " : "",
-		     *pick->says ? pick->says : "nothing", *pick->row ? "row " : "no row", pick->row,
-		     deed->path);
+		     *pick->expected ? "expected " : "", pick->expected,
+		     *pick->expected ? ", " : "", *pick->says ? pick->says : "nothing",
+		     *pick->row ? "row " : "no row", pick->row, deed->path);
 	} else if (!check_debts(pick, hearing, deed)) {
 		return;
 	} else if (!*pick->expected) {
@@ -253,7 +258,8 @@ static void fill_pick(struct pick *pick, const struct hearing *hearing,
 	if (column >= 0) {
 		expected = expectations_pick(hearing->expectations, hearing->asked, pick->operation,
 					     pick->class);
-		note_depends(pick, hearing, expectations_depends(hearing->expectations, (size_t)column));
+		note_depends(pick, hearing,
+			     expectations_depends(hearing->expectations, (size_t)column));
 	}
 	snprintf(pick->expected, sizeof(pick->expected), "%s", expected ? expected : "");
 	witness_decode(&deed, hearing->observation, observed);
@@ -262,7 +268,8 @@ static void fill_pick(struct pick *pick, const struct hearing *hearing,
 }
 
 /* A column that the guest was silent about. */
-static void add_missing_pick(struct cell_result *result, const struct hearing *hearing, size_t index)
+static void add_missing_pick(struct cell_result *result, const struct hearing *hearing,
+			     size_t index)
 {
 	const char *column = expectations_column(hearing->expectations, index);
 	int length = (int)strcspn(column, "@");
@@ -285,7 +292,8 @@ static void add_missing_pick(struct cell_result *result, const struct hearing *h
 	give(pick, VERDICT_FAIL, "no pick for %s", column);
 }
 
-/* --- the cell -------------------------------------------------------------------------------------- */
+/* --- the cell
+ * -------------------------------------------------------------------------------------- */
 
 /* Worst first (CONTRACT, Verdicts). */
 static const enum verdict worst[] = { VERDICT_FAIL, VERDICT_MISMATCH, VERDICT_SKIP, VERDICT_PASS };
@@ -353,17 +361,18 @@ static void fill_fault(struct cell_result *result, const struct observation *obs
 	result->verdict = VERDICT_CRASHED;
 	if (observation->fault)
 		snprintf(result->reason, sizeof(result->reason),
-			 "exception %u at 0x%" PRIx64 " (error code 0x%" PRIx32 ", CR2 0x%" PRIx64 ")",
-			 observation->fault_vector, observation->fault_rip, observation->fault_error,
-			 observation->fault_cr2);
+			 "exception %u at 0x%" PRIx64 " (error code 0x%" PRIx32 ", CR2 0x%" PRIx64
+			 ")",
+			 observation->fault_vector, observation->fault_rip,
+			 observation->fault_error, observation->fault_cr2);
 	else
 		snprintf(result->reason, sizeof(result->reason),
 			 "the guest says that its tests did not end%s%s",
 			 *observation->note ? ": " : "", observation->note);
 }
 
-void judge(struct cell_result *result, const struct cpu *asked, const struct observation *observation,
-	   const struct expectations *expectations)
+void judge(struct cell_result *result, const struct cpu *asked,
+	   const struct observation *observation, const struct expectations *expectations)
 {
 	struct hearing hearing = { .asked = asked,
 				   .observation = observation,
@@ -381,8 +390,8 @@ void judge(struct cell_result *result, const struct cpu *asked, const struct obs
 	cpu_compare(asked, &hearing.seen, &result->difference);
 	for (size_t i = 0; i < observation->pick_count && i < CELL_PICKS_MAX; i++)
 		fill_pick(&result->picks[result->pick_count++], &hearing, &observation->picks[i]);
-	for (size_t i = 0; observation->done && expectations && i < expectations_columns(expectations);
-	     i++)
+	for (size_t i = 0;
+	     observation->done && expectations && i < expectations_columns(expectations); i++)
 		add_missing_pick(result, &hearing, i);
 	result->verdict = worst_pick(result);
 	fill_reason(result);

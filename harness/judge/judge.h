@@ -12,23 +12,25 @@
 
 /* The golden picks of one subject: expect/SUBJECT[-VERSION].tsv, plus models.tsv for `dispatch`. */
 struct expectations;
-/* version: what the guest reports ("6.1.0-57"), or NULL; the file with the longest version prefix is
- * taken. *out is NULL with return 0 where no file fits: every cell is then a skip. */
+/* version: what the guest reports ("6.1.0-57"), or NULL; the file with the longest version prefix
+ * is taken. *out is NULL with return 0 where no file fits: every cell is then a skip. */
 int expectations_read(struct expectations **out, const char *subject, const char *version,
 		      struct error *err);
 void expectations_free(struct expectations *expectations);
 size_t expectations_columns(const struct expectations *expectations);
-const char *expectations_column(const struct expectations *expectations, size_t column); /* OP@CLASS */
+const char *expectations_column(const struct expectations *expectations,
+				size_t column); /* OP@CLASS */
 /* What a column depends on: names of bits and identity fields, separated by commas; "" for none. */
 const char *expectations_depends(const struct expectations *expectations, size_t column);
-/* The expected path, or NULL where the table says nothing of this CPU: it has no row, the cell is empty,
- * or the CPU is not the row's any more (edits, a signature or a dump of the user's). */
+/* The expected path, or NULL where the table says nothing of this CPU: it has no row, the cell is
+ * empty, or the CPU is not the row's any more (edits, a signature or a dump of the user's). */
 const char *expectations_pick(const struct expectations *expectations, const struct cpu *cpu,
 			      const char *operation, const char *class);
 
 /* What one call did: the class of its main store, and what follows it. */
 struct deed {
-	char path[32];	 /* "movnti"; "" where nothing was stored; "movnti|mov" where two traces differ */
+	char path[32];	 /* "movnti"; "" where nothing was stored; "movnti|mov" where two traces
+			    differ */
 	char text[192];	 /* "movnti; head/tail mov + clwb; sfence" */
 	bool returned;	 /* the call was seen to its return */
 	bool fence_last; /* an sfence (or mfence) after the last store or flush */
@@ -41,7 +43,7 @@ void witness_decode(struct deed *out, const struct observation *observation,
 
 /* Judges one CPU's observation. Fills picks, difference, verdict and reason of *result; identity,
  * image, subject and times are the caller's. */
-void judge(struct cell_result *result, const struct cpu *asked, const struct observation *observation,
-	   const struct expectations *expectations);
+void judge(struct cell_result *result, const struct cpu *asked,
+	   const struct observation *observation, const struct expectations *expectations);
 
 #endif

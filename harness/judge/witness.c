@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the instructions that a call executed to what it did. The path is the class of its main store,
- * the one that stored the most bytes; the rest is head, tail, flushes and fences. Nothing is known of
- * addresses: order is the order in which each instruction was first executed.
+ * From the instructions that a call executed to what it did. The path is the class of its main
+ * store, the one that stored the most bytes; the rest is head, tail, flushes and fences. Nothing is
+ * known of addresses: order is the order in which each instruction was first executed.
  */
 #include "harness/judge/judge.h"
 
@@ -14,10 +14,11 @@
 #define INSTRUCTION_BYTES_MAX 15
 #define CLASSES_MAX	      16
 
-#define REP_ROUNDS 4	   /* a rep that went on for so many rounds is no head or tail, */
+#define REP_ROUNDS 4	      /* a rep that went on for so many rounds is no head or tail, */
 #define REP_BYTES  (1u << 20) /* and stores more than any loop that was followed for 7 */
 
-struct class {
+struct class
+{
 	char name[32];
 	bool cached;
 	unsigned bytes; /* seen to be stored */
@@ -100,7 +101,7 @@ static void count_bytes(struct analysis *analysis, const struct step *step)
 	struct class *end = class + analysis->class_count;
 
 	while (class < end && strcmp(class->name, step->class))
-		class++;
+		class ++;
 	if (class == end) {
 		if (analysis->class_count == CLASSES_MAX)
 			return;
@@ -108,9 +109,9 @@ static void count_bytes(struct analysis *analysis, const struct step *step)
 		*class = (struct class){ .cached = step->act.cached };
 		memcpy(class->name, step->class, sizeof(class->name));
 	}
-	class->bytes += step->act.repeats && step->rounds >= REP_ROUNDS ?
-				REP_BYTES :
-				step->rounds * step->act.width;
+	class->bytes += step->act.repeats && step->rounds >= REP_ROUNDS
+				? REP_BYTES
+				: step->rounds * step->act.width;
 }
 
 static void analyse(struct analysis *out, const struct observation *observation,
@@ -140,11 +141,12 @@ static const char *main_name(const struct analysis *analysis)
 	return analysis->main ? analysis->main->name : "";
 }
 
-/* --- flushes and fences ---------------------------------------------------------------------------- */
+/* --- flushes and fences
+ * ---------------------------------------------------------------------------- */
 
 /*
- * Cached stores run until a flush or another kind of store; each run owes one flush. A flush may come
- * late (all heads and tails at the end), but none may come before the last run.
+ * Cached stores run until a flush or another kind of store; each run owes one flush. A flush may
+ * come late (all heads and tails at the end), but none may come before the last run.
  */
 static bool all_flushed(const struct analysis *analysis)
 {
@@ -182,7 +184,8 @@ static void fill_order(struct deed *out, const struct analysis *analysis)
 	out->fence_last = fence && (!store || fence > store);
 	out->flushes = all_flushed(analysis);
 	for (size_t i = 0; i < analysis->class_count; i++)
-		out->cached |= analysis->classes[i].cached && &analysis->classes[i] != analysis->main;
+		out->cached |=
+			analysis->classes[i].cached && &analysis->classes[i] != analysis->main;
 	for (size_t i = 0; i < analysis->count; i++) {
 		const struct step *step = &analysis->steps[i];
 
@@ -195,7 +198,8 @@ static void fill_order(struct deed *out, const struct analysis *analysis)
 	}
 }
 
-/* --- in words -------------------------------------------------------------------------------------- */
+/* --- in words
+ * -------------------------------------------------------------------------------------- */
 
 struct words {
 	char *text;
@@ -244,7 +248,8 @@ static void fill_text(struct deed *out, const struct analysis *analysis)
 	}
 	say_flushes(&words, analysis, rest ? " + " : "; ");
 	if (fence)
-		say(&words, "; %s%s", fence->act.name, out->fence_last ? "" : " before the last store");
+		say(&words, "; %s%s", fence->act.name,
+		    out->fence_last ? "" : " before the last store");
 	if (analysis->unread)
 		say(&words, "; %u instructions unread", analysis->unread);
 	if (!out->returned)
