@@ -1,0 +1,2 @@
+# memset goes by ERMS, as Linux did before FSRS.
+s/FEATURE(fsrs)/FEATURE(erms)/

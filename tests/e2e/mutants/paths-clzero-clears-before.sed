@@ -1,0 +1,2 @@
+# clzero clears the whole of a line that only partly belongs to the extent.
+/^FUNCTION path_clear_clzero$/,/^END/ s/TAKE_HEAD 64/TAKE_HEAD 8/

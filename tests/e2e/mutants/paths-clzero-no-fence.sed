@@ -1,0 +1,2 @@
+# The same of clzero.
+/^FUNCTION path_clear_clzero$/,/^END/ { /^	sfence$/d }

@@ -1,0 +1,2 @@
+# clflushopt-copy does not flush its lines.
+/^	clflushopt (%rdi)$/d

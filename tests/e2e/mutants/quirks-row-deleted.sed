@@ -1,0 +1,2 @@
+# Skylake-X is forgotten.
+/^	{$/ { :row; N; /\n	},$/! b row; /"skylake-x"/ d }
