@@ -1,2 +1,4 @@
 # clflushopt-copy does not flush its lines.
+# file: tests/dispatch/paths.S
+# fails: any(.picks[]; .verdict == "pass" and .says == "clflushopt-copy")
 /^	clflushopt (%rdi)$/d

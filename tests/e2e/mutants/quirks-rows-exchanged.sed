@@ -1,5 +1,7 @@
 # The table gains a row without a quirk for Broadwell-X, placed first, and the models of that row and
 # of Skylake-X's are exchanged.
+# file: tests/dispatch/quirks.c
+# fails: .cpu.vendor == "GenuineIntel" and .cpu.family == 6 and (.cpu.model == 79 or .cpu.model == 85) and any(.picks[]; .verdict == "pass" and (.class == "llc" or .class == "2llc") and .op != "clear_page")
 /^static const struct dispatch_quirk_row rows/ a\
 	{\
 		.name = "broadwell-x",\
