@@ -43,7 +43,7 @@ static bool word_in(const char *word, const char *const *words, size_t count)
 			return true;
 	return false;
 }
-#define WORD_IN(word, words) word_in(word, words, sizeof(words) / sizeof(words[0]))
+#define WORD_IN(word, words) word_in(word, words, sizeof(words) / sizeof((words)[0]))
 
 /* --- which file
  * ------------------------------------------------------------------------------------ */
