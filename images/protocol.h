@@ -10,14 +10,15 @@
  *        2     1  version, REPORT_VERSION
  *        3     1  kind, enum report_kind
  *        4     2  length of the payload, at most REPORT_PAYLOAD_MAX
- *        6     2  cpu: which CPU of the guest speaks: its APIC id in a rack, 0 in a guest of one CPU
+ *        6     2  cpu: which CPU speaks: its APIC id in a rack, 0 in a guest of one CPU
  *        8     n  payload
- *      8+n     4  CRC-32 (polynomial 0xEDB88320, as zlib's) of everything from offset 0 to 8+n
+ *      8+n     4  CRC-32 (polynomial 0xEDB88320, as zlib's) of the bytes before it
  *
  * The reader skips bytes until it finds a frame whose header is in range and whose CRC is right,
  * and counts what it skipped. For one CPU the order is: REPORT_START, then any number of
- * REPORT_STRINGS, REPORT_CPUID, REPORT_CODE, REPORT_PICKS, REPORT_CHECKS, REPORT_FAULT, REPORT_NOTE,
- * REPORT_BEAT, then REPORT_DONE. REPORT_END closes the whole stream. A string is sent before its first use.
+ * REPORT_STRINGS, REPORT_CPUID, REPORT_CODE, REPORT_PICKS, REPORT_CHECKS, REPORT_FAULT,
+ * REPORT_NOTE, REPORT_BEAT, then REPORT_DONE. REPORT_END closes the whole stream. A string is sent
+ * before its first use.
  */
 #ifndef QUIRKLAB_IMAGES_PROTOCOL_H
 #define QUIRKLAB_IMAGES_PROTOCOL_H
@@ -30,19 +31,19 @@
 #define REPORT_PAYLOAD_MAX 2048
 
 enum report_kind {
-	/* u8 string length, the subject's version or "" (kernel release for Linux); u32 misc_enable:
-	 * REPORT_MISC_ENABLE_* */
+	/* u8 string length, the subject's version or "" (kernel release for Linux); u32
+	 * misc_enable: REPORT_MISC_ENABLE_* */
 	REPORT_START = 1,
-	/* Strings, each u8 length + bytes, numbered from 0 in the order sent, per CPU (a REPORT_START
-	 * empties the table). At most 255 of them: the number 255 means "none". */
+	/* Strings, each u8 length + bytes, numbered from 0 in the order sent, per CPU (a
+	 * REPORT_START empties the table). At most 255 of them: the number 255 means "none". */
 	REPORT_STRINGS = 2,
 	/* CPUID leaves, see below. */
 	REPORT_CPUID = 3,
 	/* Picks, see below. */
 	REPORT_PICKS = 4,
-	/* Functional checks of the paths, each: u8 path (string), u8 operation (string), u8 executable
-	 * (enum report_executable), u32 cases run, u32 cases that failed, u8 what failed first
-	 * (string), u32 length and u16 offset of that case. */
+	/* Functional checks of the paths, each: u8 path (string), u8 operation (string), u8
+	 * executable (enum report_executable), u32 cases run, u32 cases that failed, u8 what failed
+	 * first (string), u32 length and u16 offset of that case. */
 	REPORT_CHECKS = 5,
 	/* An exception that no test asked for: u8 vector, u32 error code, u64 RIP, u64 CR2. The CPU
 	 * sends REPORT_DONE next where it could go on. Vector 8 (double fault) is the last word. */
@@ -51,7 +52,7 @@ enum report_kind {
 	REPORT_NOTE = 7,
 	/* A sign of progress, no payload. */
 	REPORT_BEAT = 8,
-	/* This CPU has finished. Payload: u8 1 where everything ran, 0 where a REPORT_FAULT ended it. */
+	/* This CPU has finished: u8 1 where everything ran, 0 where a REPORT_FAULT ended it. */
 	REPORT_DONE = 9,
 	/* The guest has finished: u16 how many CPUs reported. */
 	REPORT_END = 10,
@@ -75,15 +76,15 @@ enum report_misc_enable {
  *   u8  leaf, from its base
  *   u8  subleaf, where bit 4 says so
  *   u32 each register that is not zero, in the order EAX EBX ECX EDX
- * Every leaf up to its range's maximum (at most 64 of a range) is sent, a zero one too. Of subleaves
- * that are a list, the one that ends it (leaf 4, type 0) is not sent, but for subleaf 0.
+ * Every leaf up to its range's maximum (at most 64 of a range) is sent, a zero one too. Of
+ * subleaves that are a list, the one that ends it (leaf 4, type 0) is not sent, but for subleaf 0.
  */
 #define REPORT_CPUID_SUBLEAF	0x10
 #define REPORT_CPUID_BASE_SHIFT 6
 
 /* Whether this CPU can execute the path. */
 enum report_executable {
-	REPORT_EXECUTABLE_NO = 0,	/* raised #UD and nothing could stand in for it */
+	REPORT_EXECUTABLE_NO = 0, /* raised #UD and nothing could stand in for it */
 	REPORT_EXECUTABLE_YES = 1,
 	REPORT_EXECUTABLE_EMULATED = 2, /* the guest's own #UD handler did the instruction's work */
 };
@@ -106,8 +107,8 @@ enum report_executable {
  *                bit  7:   a flags byte follows (after the u16): REPORT_STEP_*
  * The first trace is of the call at its real size; one that is abandoned is followed by a second
  * one of the same call with the size and the CPU's last-level cache scaled down alike, traced to
- * its return: it shows the tail and the fence. Where a call changes its destination, the trace begins
- * with the first instruction that does: what the dispatcher did to choose is left out.
+ * its return: it shows the tail and the fence. Where a call changes its destination, the trace
+ * begins with the first instruction that does: what the dispatcher did to choose is left out.
  *
  * REPORT_CODE: u16 offset, then code bytes from that offset on. The code image of a CPU holds the
  * bytes of every instruction that a trace names: at least 15 bytes from its offset on (an offset is

@@ -38,7 +38,7 @@ enum dispatch_path {
 
 /* Quirks: what a feature bit does not say. Opt-out: a CPU that no row names has none. */
 enum dispatch_quirk {
-	DISPATCH_NT_BAD = 1 << 0, /* non-temporal stores are slower than cached ones at every extent */
+	DISPATCH_NT_BAD = 1 << 0, /* non-temporal stores lose to cached ones at every extent */
 };
 
 /* One row of the quirk table (quirks.c). The first row that matches decides. */
@@ -92,7 +92,7 @@ void dispatch_cpuid_instruction(void *context, uint32_t leaf, uint32_t subleaf,
 
 struct dispatch_choice {
 	enum dispatch_path path;
-	const struct dispatch_quirk_row *row; /* the row that decided, or NULL: a feature or the rule */
+	const struct dispatch_quirk_row *row; /* that decided, or NULL: a feature or the rule */
 	const char *reason;		      /* in words; static storage */
 };
 
@@ -109,7 +109,7 @@ extern const size_t dispatch_class_count; /* 14: see CONTRACT, operations and pa
 uint64_t dispatch_class_size(const struct dispatch_class *class, uint64_t llc_bytes);
 
 const char *dispatch_operation_name(enum dispatch_operation operation); /* "clear_page" ... */
-const char *dispatch_path_name(enum dispatch_path path);		 /* "rep-stosb" ... */
+const char *dispatch_path_name(enum dispatch_path path);		/* "rep-stosb" ... */
 
 /* The operations. page is 4096-aligned; destination and length are arbitrary elsewhere. */
 void dispatch_clear_page(const struct dispatch_cpu *cpu, void *page);
@@ -119,7 +119,8 @@ void dispatch_memcpy_flushcache(const struct dispatch_cpu *cpu, void *to, const 
 				size_t length);
 void dispatch_memcpy_flushcache_single(const struct dispatch_cpu *cpu, void *to, const void *from,
 				       size_t length);
-/* Makes the flushes and non-temporal stores of earlier memcpy_flushcache calls durable: one sfence. */
+/* Makes the flushes and non-temporal stores of earlier memcpy_flushcache calls durable: an sfence.
+ */
 void dispatch_commit(void);
 
 #endif

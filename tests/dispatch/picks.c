@@ -50,7 +50,7 @@ static void make_call(void *argument)
 
 static uint64_t entry_of(enum dispatch_operation operation)
 {
-	void (*const entries[DISPATCH_OPERATIONS])(void) = {
+	static void (*const entries[DISPATCH_OPERATIONS])(void) = {
 		[DISPATCH_CLEAR_PAGE] = (void (*)(void))dispatch_clear_page,
 		[DISPATCH_CLEAR_EXTENT] = (void (*)(void))dispatch_clear_extent,
 		[DISPATCH_MEMSET] = (void (*)(void))dispatch_memset,
@@ -96,7 +96,7 @@ static void trace_call(struct selftest *test, struct selftest_pick *pick,
 	test->emulated = false;
 	witness_start_trace(&test->witness, &watch);
 	returned = selftest_guarded(test, make_call, &call, true);
-	if (test->witness.trace->end == REPORT_TRACE_FAULTED)
+	if (witness_current(&test->witness)->end == REPORT_TRACE_FAULTED)
 		pick->executable = REPORT_EXECUTABLE_NO;
 	else if (test->emulated && pick->executable == REPORT_EXECUTABLE_YES)
 		pick->executable = REPORT_EXECUTABLE_EMULATED;

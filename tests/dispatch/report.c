@@ -90,7 +90,7 @@ static size_t text_length(const char *text)
 {
 	size_t length = 0;
 
-	while (text[length] && length < 255)
+	while (length < 255 && text[length])
 		length++;
 	return length;
 }

@@ -19,8 +19,8 @@ struct selftest_registers {
 
 /* What a handler tells the platform's exception entry to do. */
 enum selftest_action {
-	SELFTEST_RESUME, /* write the registers back and return from the exception */
-	SELFTEST_ESCAPE, /* give up the call: make platform->guarded_call return its last argument */
+	SELFTEST_RESUME,  /* write the registers back and return from the exception */
+	SELFTEST_ESCAPE,  /* give up the call: make platform->guarded_call return 1 */
 	SELFTEST_UNKNOWN, /* not ours: report a fault */
 };
 
@@ -32,18 +32,19 @@ struct selftest_platform {
 	void (*send)(void *context, const void *bytes, size_t length);
 	/*
 	 * Calls function(argument) with exceptions routed to selftest_on_step (#DB) and
-	 * selftest_on_fault (#UD, #GP, #PF). single_step: with the trap flag set from just before the
-	 * call on. Returns 0 when the call returned, 1 when a handler answered SELFTEST_ESCAPE (the
-	 * stack and the callee-saved registers are then as before the call, the trap flag clear).
+	 * selftest_on_fault (#UD, #GP, #PF). single_step: with the trap flag set from just before
+	 * the call on. Returns 0 when the call returned, 1 when a handler answered SELFTEST_ESCAPE
+	 * (the stack and the callee-saved registers are then as before the call, the trap flag
+	 * clear).
 	 */
 	int (*guarded_call)(struct selftest *test, void (*function)(void *), void *argument,
 			    bool single_step);
-	uint8_t *arena;		  /* memory for buffers, page-aligned */
-	size_t arena_bytes;	  /* at least SELFTEST_ARENA_MIN; calls at a larger extent point here too and are
-				     abandoned after some rounds */
-	uint16_t cpu;		  /* number in the frame header */
-	uint32_t misc_enable;	  /* enum report_misc_enable */
-	const char *version;	  /* for REPORT_START, "" for none */
+	uint8_t *arena;	    /* memory for buffers, page-aligned */
+	size_t arena_bytes; /* at least SELFTEST_ARENA_MIN; calls at a larger extent point here too
+			       and are abandoned after some rounds */
+	uint16_t cpu;	    /* number in the frame header */
+	uint32_t misc_enable; /* enum report_misc_enable */
+	const char *version;  /* for REPORT_START, "" for none */
 };
 
 #define SELFTEST_ARENA_MIN (64 * 1024)

@@ -57,7 +57,7 @@ static struct witness_instruction *find_instruction(struct witness *witness, uin
 static struct witness_step *find_step(struct witness *witness, uint64_t rip)
 {
 	struct witness_instruction *instruction = find_instruction(witness, rip);
-	struct witness_trace *trace = witness->trace;
+	struct witness_trace *trace = witness_current(witness);
 	struct witness_step *step;
 
 	if (!instruction)
@@ -90,9 +90,9 @@ static uint8_t rounds_told(const struct witness_step *step)
 void witness_start_trace(struct witness *witness, const struct witness_call *call)
 {
 	witness->serial++;
-	witness->trace = &witness->traces[witness->trace_count];
-	witness->trace->end = REPORT_TRACE_LIMIT; /* what holds if the call is never seen */
-	witness->trace->step_count = 0;
+	witness_current(witness)->end =
+		REPORT_TRACE_LIMIT; /* what holds if the call is never seen */
+	witness_current(witness)->step_count = 0;
 	witness->entry = call->entry;
 	witness->last_rip = 0;
 	witness->steps = 0;
@@ -119,7 +119,7 @@ static bool same_trace(const struct witness_trace *a, const struct witness_trace
 
 unsigned witness_end_trace(struct witness *witness, bool returned)
 {
-	struct witness_trace *trace = witness->trace;
+	struct witness_trace *trace = witness_current(witness);
 	unsigned i;
 
 	/* Where the call was the guarded function's last act, the platform saw the return. */
@@ -138,7 +138,7 @@ unsigned witness_end_trace(struct witness *witness, bool returned)
 
 static enum selftest_action end_trace(struct witness *witness, enum report_trace_end end)
 {
-	witness->trace->end = (uint8_t)end;
+	witness_current(witness)->end = (uint8_t)end;
 	witness->state = WITNESS_IDLE;
 	return SELFTEST_ESCAPE;
 }
@@ -160,7 +160,7 @@ static void forget_before_first_store(struct witness *witness)
 	step = find_step(witness, witness->last_rip);
 	flags = step ? step->flags : 0;
 	witness->serial++;
-	witness->trace->step_count = 0;
+	witness_current(witness)->step_count = 0;
 	step = find_step(witness, witness->last_rip);
 	if (!step)
 		return;

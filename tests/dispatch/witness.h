@@ -48,7 +48,6 @@ struct witness {
 
 	/* the trace under way */
 	enum witness_state state;
-	struct witness_trace *trace;
 	uint64_t entry, return_rip, return_rsp;
 	uint64_t last_rip;
 	unsigned steps;		       /* all of them, loops too */
@@ -61,6 +60,12 @@ struct witness {
 };
 
 void witness_begin(struct witness *witness);
+
+/* The trace under way, until witness_end_trace. */
+static inline struct witness_trace *witness_current(struct witness *witness)
+{
+	return &witness->traces[witness->trace_count];
+}
 
 /* What is to be traced: the call of the function at entry. */
 struct witness_call {
