@@ -55,25 +55,40 @@ static void send_end(void)
 	selftest_send_frame(&platform, REPORT_END, cpus, sizeof(cpus));
 }
 
-/* An unexpected signal: the last words. Frames are built on the stack, so any moment will do. */
-static void fatal(const struct platform_fault *fault)
+/* The last words. Frames are built on the stack, so any moment will do. */
+static void __attribute__((noreturn))
+end_early(const char *note, const struct platform_fault *fault)
 {
 	static const uint8_t incomplete = 0;
 	uint8_t payload[1 + 4 + 8 + 8];
-	char note[64];
-	int length = snprintf(note, sizeof(note), "PID 1 ended by signal %d (%s)", fault->signal,
-			      sigabbrev_np(fault->signal) ?: "?");
 
 	payload[0] = fault->exception ? (uint8_t)fault->vector : REPORT_NOT_A_VECTOR;
 	put_u32(payload + 1, (uint32_t)fault->error_code);
 	put_u64(payload + 5, fault->rip);
 	put_u64(payload + 13, fault->address);
 	fprintf(stderr, "quirklab: %s\n", note);
-	selftest_send_frame(&platform, REPORT_NOTE, note, (size_t)length);
+	selftest_send_frame(&platform, REPORT_NOTE, note, strlen(note));
 	selftest_send_frame(&platform, REPORT_FAULT, payload, sizeof(payload));
 	selftest_send_frame(&platform, REPORT_DONE, &incomplete, 1);
 	send_end();
 	machine_off(report_fd);
+}
+
+static void fatal(const struct platform_fault *fault)
+{
+	char note[64];
+
+	snprintf(note, sizeof(note), "PID 1 ended by signal %d (%s)", fault->signal,
+		 sigabbrev_np(fault->signal) ?: "?");
+	end_early(note, fault);
+}
+
+/* A library called exit(); main never does. */
+static void exited(void)
+{
+	static const struct platform_fault no_fault;
+
+	end_early("PID 1 called exit", &no_fault);
 }
 
 /* --- the suite ------------------------------------------------------------------------------ */
@@ -172,8 +187,8 @@ int main(void)
 	platform.arena_bytes = ARENA_BYTES;
 	platform.misc_enable = machine_misc_enable();
 	platform.version = kernel.release;
-	if (platform_install(fatal) < 0)
-		fprintf(stderr, "quirklab: signal handlers: %m\n");
+	if (platform_install(fatal) < 0 || atexit(exited) != 0)
+		fprintf(stderr, "quirklab: handlers: %m\n");
 	run_suite();
 	send_end();
 	machine_off(report_fd);

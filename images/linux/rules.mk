@@ -20,3 +20,6 @@ $(B)/images/agent: $(LINUX_OBJ) $(B)/libdispatch.a
 	$(call brief,LD)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -static -no-pie -s -o $@ $^ $(LINUX_LIBS)
+
+# test_linux.c reads /proc/cpuinfo as the agent does.
+$(B)/tests/unit: $(B)/linux/images/linux/cpuinfo.o
