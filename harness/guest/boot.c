@@ -420,10 +420,12 @@ void guest_boot(struct connection *connection, const struct guest_request *reque
 	*result = (struct guest_result){ 0 };
 	atomic_fetch_add(&connection->running, 1);
 	prepare(&boot);
-	created = create(&boot, &err) == 0;
+	created = !atomic_load(&connection->interrupted) && create(&boot, &err) == 0;
 	result->create = clock_seconds() - begin;
 	if (created)
 		run(&boot);
+	else if (atomic_load(&connection->interrupted))
+		end_as(&boot, GUEST_INTERRUPTED, "interrupted");
 	else if (boot.stopped)
 		result->end = GUEST_CRASHED;
 	else
