@@ -116,11 +116,17 @@ uint32_t machine_misc_enable(void)
 	return result;
 }
 
+void machine_drain_console(void)
+{
+	fflush(NULL);
+	tcdrain(STDOUT_FILENO);
+}
+
 void machine_off(int report)
 {
 	if (report >= 0)
 		tcdrain(report);
-	tcdrain(STDOUT_FILENO);
+	machine_drain_console();
 	reboot(RB_POWER_OFF);
 	for (;;)
 		pause(); /* without a way to power off: the harness ends the guest */

@@ -19,6 +19,9 @@ int machine_write(int fd, const void *bytes, size_t length);
 /* enum report_misc_enable of the CPU that runs this. */
 uint32_t machine_misc_enable(void);
 
+/* Waits until what was written to the console has left. */
+void machine_drain_console(void);
+
 /* Waits until what was written to the report port (-1: none) and the console has left, and powers
  * the machine off. */
 void machine_off(int report) __attribute__((noreturn));

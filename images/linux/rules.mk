@@ -19,7 +19,7 @@ $(B)/linux/%.o: %.S $(B)/flags
 $(B)/images/agent: $(LINUX_OBJ) $(B)/libdispatch.a
 	$(call brief,LD)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -static -no-pie -s -o $@ $^ $(LINUX_LIBS)
+	$(Q)$(CC) -static -s -o $@ $^ $(LINUX_LIBS)
 
 # test_linux.c reads /proc/cpuinfo as the agent does.
 $(B)/tests/unit: $(B)/linux/images/linux/cpuinfo.o
