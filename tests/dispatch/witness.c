@@ -90,8 +90,7 @@ static uint8_t rounds_told(const struct witness_step *step)
 void witness_start_trace(struct witness *witness, const struct witness_call *call)
 {
 	witness->serial++;
-	witness_current(witness)->end =
-		REPORT_TRACE_LIMIT; /* what holds if the call is never seen */
+	witness_current(witness)->end = REPORT_TRACE_LIMIT; /* should the call never be seen */
 	witness_current(witness)->step_count = 0;
 	witness->entry = call->entry;
 	witness->last_rip = 0;

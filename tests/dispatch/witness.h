@@ -71,10 +71,9 @@ static inline struct witness_trace *witness_current(struct witness *witness)
 struct witness_call {
 	uint64_t entry;
 	bool abandon;
-	const uint8_t *first,
-		*last; /* of the destination: both hold poison, and the call changes
-			  them; last is first where the destination is not all there */
-	uint8_t poison;
+	/* Of the destination; the call changes both. last is first where not all of it is there. */
+	const uint8_t *first, *last;
+	uint8_t poison; /* what both hold */
 };
 
 /* Around one guarded call; returned: it did, no handler ended it. The end returns the index of the
