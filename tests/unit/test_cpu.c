@@ -225,6 +225,7 @@ START_TEST(llc_of_intel_is_the_highest_data_level_of_leaf_4)
 	struct cpuid_dump dump = { 0 };
 
 	add(&dump, 0, 0, 7, 0, 0, 0);
+	add(&dump, 4, 6, 0x163, 0x01C0003F, 0xFFF, 0);	/* one L3 of two: 64 x 8 x 4096 = 2 MiB */
 	add(&dump, 4, 0, 0x121, 0x01C0003F, 0x3F, 0);	/* L1D: 64 x 8 x 64 = 32 KiB */
 	add(&dump, 4, 3, 0x163, 0x02C0003F, 0x7FFF, 0); /* L3: 64 x 12 x 32768 = 24 MiB */
 	add(&dump, 4, 2, 0x143, 0x03C0003F, 0x3FF, 0);	/* L2: 64 x 16 x 1024 = 1 MiB */
@@ -253,7 +254,7 @@ START_TEST(llc_of_amd)
 	ck_assert_uint_eq(cpu_llc_from_dump(&dump, "HygonGenuine"), 16 << 20);
 	dump.leaves[1].reg[CPUID_EAX] = 0x80000008; /* 0x8000001D is above the highest */
 	ck_assert_uint_eq(cpu_llc_from_dump(&dump, "AuthenticAMD"), 32 << 20);
-	dump.leaves[3].reg[CPUID_EDX] = 0; /* no L3 */
+	dump.leaves[3].reg[CPUID_EDX] = 0x01000140; /* 32 MiB of no associativity: switched off */
 	ck_assert_uint_eq(cpu_llc_from_dump(&dump, "AuthenticAMD"), 512 << 10);
 	cpuid_free(&dump);
 }

@@ -502,12 +502,14 @@ END_TEST
 START_TEST(the_longest_version_that_fits)
 {
 	static const struct {
-		const char *version, *path; /* NULL: no file */
+		const char *version, *path;
 	} rows[] = {
-		{ "6.1.0-57-cloud-amd64", "rep-stosq" },
+		{ "6.1.0-57-cloud-amd64", "mov" },
+		{ "6.1.0-58", "movnti" },
+		{ "6.1.2", "rep-stosq" },
 		{ "6.1", "rep-stosq" },
 		{ "6.12.3", "mov" },
-		{ "6.10", "clzero" },
+		{ "6.10", "rep-stosb" },
 		{ "7.3.4", "clzero" },
 		{ NULL, "clzero" },
 	};
@@ -519,7 +521,8 @@ START_TEST(the_longest_version_that_fits)
 	} files[] = {
 		{ "expect/linux.tsv", "clzero" },      { "expect/linux-6.1.tsv", "rep-stosq" },
 		{ "expect/linux-6.12.tsv", "mov" },    { "expect/linux-6.tsv.old", "movnti" },
-		{ "expect/linuxes.tsv", "rep-stosb" },
+		{ "expect/linuxes.tsv", "rep-stosb" }, { "expect/linux-6.1.0.tsv", "movnti" },
+		{ "expect/linux-6.tsv", "rep-stosb" }, { "expect/linux-6.1.0-57-cloud.tsv", "mov" },
 	};
 	struct cpu cpu;
 
@@ -775,6 +778,23 @@ START_TEST(a_mismatch_names_its_bits)
 }
 END_TEST
 
+START_TEST(a_fail_is_worse_than_a_mismatch)
+{
+	static const struct script clflush = {
+		.steps = { { MOV_8, 7 }, { CLFLUSH, 1 }, { MOVNTI, 7 } }
+	};
+	struct cpu seen = court.asked;
+
+	set(&seen, "erms", false);
+	see(&seen);
+	testify("clear_extent", "llc", "movnti", &good_clear);
+	testify("memcpy_flushcache", "4k", "movnti", &clflush);
+	expect(VERDICT_FAIL,
+	       "memcpy_flushcache@4k: head and tail are flushed with clflush; this CPU has clwb");
+	ck_assert_int_eq(court.result.picks[0].verdict, VERDICT_MISMATCH);
+}
+END_TEST
+
 START_TEST(bits_that_no_pick_depends_on_are_only_listed)
 {
 	struct cpu seen = court.asked;
@@ -937,6 +957,7 @@ Suite *suite_judge(void)
 	tcase_add_test(verdicts, an_unflushed_tail);
 	tcase_add_test(verdicts, a_lesser_flush);
 	tcase_add_test(verdicts, a_mismatch_names_its_bits);
+	tcase_add_test(verdicts, a_fail_is_worse_than_a_mismatch);
 	tcase_add_test(verdicts, bits_that_no_pick_depends_on_are_only_listed);
 	tcase_add_test(verdicts, another_stepping);
 	tcase_add_test(verdicts, fast_strings_switched_off);

@@ -353,18 +353,18 @@ static const struct lie {
 	LIE(REPORT_CPUID, "\x20\x01"),		   /* a bit that means nothing */
 	LIE(REPORT_CODE, "\x00"),		   /* half an offset */
 	LIE(REPORT_CODE, "\xFF\x1F"
-			 "12"),					 /* 0x1FFF + 2 bytes: beyond 8192 */
-	LIE(REPORT_PICKS, "\x00"),				 /* string 0 of none */
-	LIE(REPORT_PICKS, "\xFF\xFF\xFF\xFF\xFF"),		 /* ends before the size */
-	LIE(REPORT_PICKS, PICK("\x03")),			 /* three traces */
-	LIE(REPORT_PICKS, PICK("\x01\x80\x00")),		 /* the same as none */
-	LIE(REPORT_PICKS, PICK("\x01\x04\x00")),		 /* no such end */
-	LIE(REPORT_PICKS, PICK("\x01\x00\x81")),		 /* 129 steps */
-	LIE(REPORT_PICKS, PICK("\x01\x00\x02\x10\x05\x00")),	 /* a step short */
-	LIE(REPORT_PICKS, PICK("\x01\x00\x01\x11")),		 /* a distance from nowhere */
-	LIE(REPORT_PICKS, PICK("\x01\x00\x01\x10\x00\x20")),	 /* an offset of 0x2000 */
-	LIE(REPORT_PICKS, PICK("\x01\x00\x02\x10\xFF\x1F\x11")), /* and one that reaches it */
-	LIE(REPORT_PICKS, PICK("\x01\x00\x02\x10\xFF\xFF\x11")), /* from unknown bytes */
+			 "12"), /* 0x1FFF + 2 bytes: beyond 8192 */
+	LIE(REPORT_PICKS, "\x00\xFF\xFF\xFF\xFF\0\0\0\0\0\0\0\0\0\0"), /* string 0 of none */
+	LIE(REPORT_PICKS, "\xFF\xFF\xFF\xFF\xFF"),		       /* ends before the size */
+	LIE(REPORT_PICKS, PICK("\x03")),			       /* three traces */
+	LIE(REPORT_PICKS, PICK("\x01\x80\x00")),		       /* the same as none */
+	LIE(REPORT_PICKS, PICK("\x01\x04\x00")),		       /* no such end */
+	LIE(REPORT_PICKS, PICK("\x01\x00\x81")),		       /* 129 steps */
+	LIE(REPORT_PICKS, PICK("\x01\x00\x02\x10\x05\x00")),	       /* a step short */
+	LIE(REPORT_PICKS, PICK("\x01\x00\x01\x11")),		       /* a distance from nowhere */
+	LIE(REPORT_PICKS, PICK("\x01\x00\x01\x10\x00\x20")),	       /* an offset of 0x2000 */
+	LIE(REPORT_PICKS, PICK("\x01\x00\x02\x10\xFF\x1F\x11")),       /* and one that reaches it */
+	LIE(REPORT_PICKS, PICK("\x01\x00\x02\x10\xFF\xFF\x11")),       /* from unknown bytes */
 	LIE(REPORT_CHECKS, "\xFF\xFF\x03\0\0\0\0\0\0\0\0\xFF\0\0\0\0\0\0"), /* executable 3 */
 	LIE(REPORT_FAULT, "\x0E"),
 	LIE(REPORT_DONE, "\x02"),
