@@ -19,7 +19,8 @@ static bool has_module(const char *modules, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-/* The kvm_* modules that are there, in words: whoever reads it wants to know whose /dev/kvm it is. */
+/* The kvm_* modules that are there, in words: whoever reads it wants to know whose /dev/kvm it is.
+ */
 static void name_modules(const char *modules, char *out, size_t room)
 {
 	size_t length = 0;
@@ -70,9 +71,10 @@ enum accelerator_kvm accelerator_explain(const struct accelerator_paths *paths, 
 		return ACCELERATOR_KVM_WORKS;
 	}
 	name_modules(paths->modules, found, sizeof(found));
-	snprintf(words, room,
-		 "no KVM for ordinary guests: %s opens, but neither kvm_intel nor kvm_amd is loaded "
-		 "(found: %s), so no hardware virtualization stands behind it; guests run under TCG",
-		 paths->device, found);
+	snprintf(
+		words, room,
+		"no KVM for ordinary guests: %s opens, but neither kvm_intel nor kvm_amd is loaded "
+		"(found: %s), so no hardware virtualization stands behind it; guests run under TCG",
+		paths->device, found);
 	return ACCELERATOR_KVM_FOREIGN;
 }

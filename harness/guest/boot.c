@@ -5,6 +5,7 @@
 #include <string.h>
 #include <libvirt/virterror.h>
 
+#include "harness/guest/boot_plan.h"
 #include "harness/guest/clock.h"
 #include "harness/guest/connection_internal.h"
 #include "harness/guest/console.h"
@@ -32,7 +33,8 @@ struct boot {
 	struct guest_result *result;
 	char name[64];
 	virDomainPtr domain;
-	char *pipes; /* of the embedded driver, else NULL */
+	char *pipes;	/* of the embedded driver, else NULL */
+	double created; /* when libvirt had created the domain */
 	struct console *consoles[PORTS];
 
 	pthread_mutex_t lock; /* of all below, and of the result's texts and reader */
@@ -199,28 +201,11 @@ static int open_ports(struct boot *boot, struct error *err)
 	return 0;
 }
 
-static char *plan_xml(const struct connection *connection, const struct guest_request *request,
-		      const char *name, const char *pipes, struct error *err)
-{
-	const struct domain_plan plan = {
-		.name = name,
-		.emulator = connection->emulator,
-		.kvm = connection->hypervisor.kvm,
-		.microvm = connection->microvm,
-		.kernel = request->kernel,
-		.initrd = request->initrd,
-		.pipes = pipes,
-		.request = request,
-	};
-
-	return domain_xml(&plan, err);
-}
-
 static int create(struct boot *boot, struct error *err)
 {
 	struct connection *connection = boot->connection;
 	const struct guest_request *request = boot->request;
-	CLEANUP_FREE char *xml = plan_xml(connection, request, boot->name, boot->pipes, err);
+	CLEANUP_FREE char *xml = boot_plan_xml(connection, request, boot->name, boot->pipes, err);
 	unsigned flags = VIR_DOMAIN_START_PAUSED;
 
 	if (!xml)
@@ -234,11 +219,22 @@ static int create(struct boot *boot, struct error *err)
 	if (!boot->domain)
 		return error_set(err, ERROR_LAB, "libvirt does not start the guest: %s",
 				 virGetLastErrorMessage());
+	boot->created = clock_seconds();
 	if (!boot->pipes && open_ports(boot, err) < 0)
 		return -1;
 	if (domain_is_rack(request))
 		return rack_plug(boot->domain, request->cpus, request->cpu_count, err);
 	return 0;
+}
+
+/* A pty is not safe at first, see console.h. */
+static void settle(struct boot *boot)
+{
+	const double until = boot->created + CONSOLE_STREAM_SETTLES;
+
+	while (!boot->pipes && clock_seconds() < until &&
+	       !atomic_load(&boot->connection->interrupted))
+		usleep((useconds_t)(TICK_SECONDS * 1e6));
 }
 
 static void start_watchdog(struct boot *boot)
@@ -421,6 +417,8 @@ void guest_boot(struct connection *connection, const struct guest_request *reque
 	atomic_fetch_add(&connection->running, 1);
 	prepare(&boot);
 	created = !atomic_load(&connection->interrupted) && create(&boot, &err) == 0;
+	if (created)
+		settle(&boot);
 	result->create = clock_seconds() - begin;
 	if (created)
 		run(&boot);
@@ -448,10 +446,4 @@ void guest_result_free(struct guest_result *result)
 	text_free(&result->console);
 	text_free(&result->qemu);
 	*result = (struct guest_result){ 0 };
-}
-
-char *guest_domain_xml(struct connection *connection, const struct guest_request *request,
-		       const char *name, struct error *err)
-{
-	return plan_xml(connection, request, name, NULL, err);
 }

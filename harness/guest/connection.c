@@ -40,8 +40,8 @@ static int decide_accelerator(struct connection *connection, enum accelerator wa
 		kvm = accelerator_explain(NULL, words, sizeof(words));
 	else if (emulator_offers_kvm(connection->libvirt))
 		kvm = ACCELERATOR_KVM_WORKS;
-	connection->hypervisor.kvm = wanted == ACCEL_AUTO ? kvm == ACCELERATOR_KVM_WORKS
-							  : wanted == ACCEL_KVM;
+	connection->hypervisor.kvm =
+		wanted == ACCEL_AUTO ? kvm == ACCELERATOR_KVM_WORKS : wanted == ACCEL_KVM;
 	if (wanted == ACCEL_KVM && kvm == ACCELERATOR_KVM_NONE)
 		return error_set(err, ERROR_LAB, "KVM was asked for: %s", words);
 	return 0;
@@ -87,6 +87,13 @@ static int connect_libvirt(struct connection *connection, struct error *err)
 	return lifecycle_start(&connection->lifecycle, connection->libvirt, err);
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), end_length = strlen(end);
+
+	return length >= end_length && !strcmp(text + length - end_length, end);
+}
+
 static int open_embedded(struct connection *connection, struct error *err)
 {
 	connection_sweep();
@@ -106,7 +113,12 @@ static int open_other(struct connection *connection, const char *uri, struct err
 	connection->uri = xstrdup(uri);
 	connection->local = uri_is_local(uri);
 	supervisor_add_domains(process_supervisor(), uri, connection->prefix);
-	return connect_libvirt(connection, err);
+	if (connect_libvirt(connection, err) < 0)
+		return -1;
+	/* Only a session of our own has our rights. */
+	if (!connection->local || !ends_with(uri, "/session"))
+		connection->upload = upload_new(connection->libvirt, connection->prefix);
+	return 0;
 }
 
 struct connection *connection_open(const struct connection_options *options, struct error *err)
@@ -160,6 +172,7 @@ void connection_close(struct connection *connection)
 	undertaker_stop(connection->undertaker);
 	if (connection->libvirt) {
 		destroy_left(connection);
+		upload_free(connection->upload);
 		while (atomic_load(&connection->consoles) &&
 		       clock_seconds() - begin < DRAIN_SECONDS)
 			usleep(1000);
@@ -174,8 +187,7 @@ void connection_close(struct connection *connection)
 		root_close(&connection->root);
 		supervisor_drop_root(process_supervisor(), path);
 	} else if (connection->uri) {
-		supervisor_drop_domains(process_supervisor(), connection->uri,
-					connection->prefix);
+		supervisor_drop_domains(process_supervisor(), connection->uri, connection->prefix);
 	}
 	process_release();
 	free(connection->uri);

@@ -10,6 +10,7 @@
 #include "harness/guest/lifecycle.h"
 #include "harness/guest/root.h"
 #include "harness/guest/undertaker.h"
+#include "harness/guest/upload.h"
 
 struct connection {
 	virConnectPtr libvirt;
@@ -23,6 +24,7 @@ struct connection {
 	char qemu_text[24], libvirt_text[24];
 	struct lifecycle lifecycle;
 	struct undertaker *undertaker;
+	struct upload *upload;	 /* NULL: the hypervisor reads our files itself */
 	atomic_uint next;	 /* number of the next domain */
 	atomic_uint running;	 /* guests under way */
 	atomic_uint consoles;	 /* those that the event loop still knows */

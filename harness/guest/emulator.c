@@ -73,9 +73,10 @@ bool emulator_offers_kvm(virConnectPtr libvirt)
 
 bool emulator_has_machine(struct connection *connection, const char *machine)
 {
-	CLEANUP_FREE char *answer = virConnectGetDomainCapabilities(
-		connection->libvirt, connection->emulator, "x86_64", machine,
-		connection->hypervisor.kvm ? "kvm" : "qemu", 0);
+	CLEANUP_FREE char *answer =
+		virConnectGetDomainCapabilities(connection->libvirt, connection->emulator, "x86_64",
+						machine,
+						connection->hypervisor.kvm ? "kvm" : "qemu", 0);
 
 	virResetLastError();
 	return answer != NULL;

@@ -35,8 +35,8 @@ static void stop(void)
 
 static int start(struct error *err)
 {
-	/* libvirt logs warnings to stderr, several for each guest. There is no call to stop that, but
-	 * whoever wants its log sets this himself. */
+	/* libvirt logs warnings to stderr, several for each guest. There is no call to stop that,
+	 * but whoever wants its log sets this himself. */
 	setenv("LIBVIRT_LOG_OUTPUTS", "4:file:/dev/null", 0);
 	if (supervisor_start(&process.supervisor, err) < 0)
 		return -1;

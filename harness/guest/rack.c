@@ -52,9 +52,8 @@ char *rack_command(const struct realised *cpu, unsigned apic_id)
 	json_object_set_new(arguments, "core-id", json_integer(0));
 	json_object_set_new(arguments, "thread-id", json_integer(0));
 	for (size_t i = 0; i < cpu->property_count; i++)
-		json_object_set_new(
-			arguments, cpu->property[i].name,
-			property_value(cpu->property[i].name, cpu->property[i].value));
+		json_object_set_new(arguments, cpu->property[i].name,
+				    property_value(cpu->property[i].name, cpu->property[i].value));
 	command = json_pack("{s:s, s:o}", "execute", "device_add", "arguments", arguments);
 	text = command ? json_dumps(command, JSON_COMPACT) : NULL;
 	json_decref(command);

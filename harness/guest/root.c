@@ -20,8 +20,7 @@
  */
 #define RUNTIME_FOLDER_MOST 44
 /* It goes into a URI as it is. */
-#define URI_SAFE \
-	"/ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+#define URI_SAFE "/ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
 /*
  * virtlogd is no part of an embedded driver, hence stdio_handler. The guest gets nothing that a
@@ -55,8 +54,7 @@ static char *runtime_base(void)
 	/* After su it may still be the other user's. */
 	if (!runtime || runtime[0] != '/' || strlen(runtime) > RUNTIME_FOLDER_MOST ||
 	    runtime[strspn(runtime, URI_SAFE)] || stat(runtime, &status) < 0 ||
-	    status.st_uid != geteuid() ||
-	    access(runtime, W_OK | X_OK) < 0)
+	    status.st_uid != geteuid() || access(runtime, W_OK | X_OK) < 0)
 		return NULL;
 	return xasprintf("%s/quirklab", runtime);
 }
@@ -208,8 +206,7 @@ static void sweep_base(const char *base)
 		struct stat status;
 		int fd;
 
-		if (entry->d_name[0] == '.' || lstat(path, &status) < 0 ||
-		    !S_ISDIR(status.st_mode))
+		if (entry->d_name[0] == '.' || lstat(path, &status) < 0 || !S_ISDIR(status.st_mode))
 			continue;
 		fd = take_abandoned(base, path);
 		if (fd < 0)

@@ -14,6 +14,7 @@
 #include <libvirt/virterror.h>
 
 #include "harness/guest/root.h"
+#include "harness/guest/upload.h"
 #include "harness/util/cleanup.h"
 #include "harness/util/text.h"
 
@@ -39,7 +40,7 @@ static void quiet(void *opaque, virErrorPtr error)
 	(void)error;
 }
 
-static void destroy_domains(const char *uri, const char *prefix)
+static void clean_hypervisor(const char *uri, const char *prefix)
 {
 	virConnectPtr connection = NULL;
 	virDomainPtr *domains = NULL;
@@ -60,6 +61,7 @@ static void destroy_domains(const char *uri, const char *prefix)
 		virDomainFree(domains[i]);
 	}
 	free(domains);
+	upload_remove(connection, prefix);
 	virConnectClose(connection);
 }
 
@@ -159,7 +161,7 @@ static _Noreturn void supervise(int fd)
 			root_end(duties.list[i].first);
 	for (size_t i = 0; i < duties.count; i++)
 		if (duties.list[i].kind == KIND_DOMAINS)
-			destroy_domains(duties.list[i].first, duties.list[i].second);
+			clean_hypervisor(duties.list[i].first, duties.list[i].second);
 	_exit(0);
 }
 
@@ -168,7 +170,8 @@ int supervisor_start(struct supervisor *supervisor, struct error *err)
 	int ends[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return error_set(err, ERROR_LAB, "no socket for the supervisor: %s", strerror(errno));
+		return error_set(err, ERROR_LAB, "no socket for the supervisor: %s",
+				 strerror(errno));
 	supervisor->pid = fork();
 	if (supervisor->pid == 0) {
 		close(ends[1]);

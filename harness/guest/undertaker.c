@@ -90,7 +90,8 @@ static void add_thread(struct undertaker *undertaker)
 {
 	pthread_t *thread = &undertaker->threads[undertaker->thread_count];
 
-	if (undertaker->thread_count == THREADS_MOST || pthread_create(thread, NULL, run, undertaker))
+	if (undertaker->thread_count == THREADS_MOST ||
+	    pthread_create(thread, NULL, run, undertaker))
 		return;
 	pthread_setname_np(*thread, "undertaker");
 	undertaker->thread_count++;

@@ -9,12 +9,12 @@
  * frame every few milliseconds, the first one within 0.2 s. Linux is silent for 2 s of its boot
  * (`quiet`), and a foreign subject that is single-stepped by ptrace for longer.
  */
-#define BARE_LIMIT   5.0
-#define LINUX_LIMIT  30.0
-#define BARE_WALL    60.0
+#define BARE_LIMIT    5.0
+#define LINUX_LIMIT   30.0
+#define BARE_WALL     60.0
 #define BARE_CPU_WALL 5.0
-#define LINUX_WALL   600.0
-#define KVM_FACTOR   0.5
+#define LINUX_WALL    600.0
+#define KVM_FACTOR    0.5
 
 void watchdog_start(struct watchdog *watchdog, const struct guest_request *request,
 		    const struct watchdog_load *load, double now)

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+/* From a request to the domain that is booted for it. */
+#include "harness/guest/boot_plan.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "harness/guest/connection_internal.h"
+#include "harness/guest/domain.h"
+#include "harness/util/cleanup.h"
+
+/* Where the hypervisor finds the file. libvirt wants an absolute path: QEMU's folder is "/". */
+static char *place(struct connection *connection, const char *path, struct error *err)
+{
+	char *absolute;
+
+	if (connection->upload)
+		return upload_file(connection->upload, path, err);
+	absolute = realpath(path, NULL);
+	if (!absolute)
+		error_set(err, ERROR_INPUT, "%s: %s", path, strerror(errno));
+	return absolute;
+}
+
+char *boot_plan_xml(struct connection *connection, const struct guest_request *request,
+		    const char *name, const char *pipes, struct error *err)
+{
+	CLEANUP_FREE char *kernel = NULL, *initrd = NULL;
+	struct domain_plan plan = {
+		.name = name,
+		.emulator = connection->emulator,
+		.kvm = connection->hypervisor.kvm,
+		.microvm = connection->microvm,
+		.pipes = pipes,
+		.request = request,
+	};
+
+	if (request->kernel) {
+		kernel = place(connection, request->kernel, err);
+		if (!kernel)
+			return NULL;
+	}
+	if (request->initrd) {
+		initrd = place(connection, request->initrd, err);
+		if (!initrd)
+			return NULL;
+	}
+	plan.kernel = kernel;
+	plan.initrd = initrd;
+	return domain_xml(&plan, err);
+}
+
+char *guest_domain_xml(struct connection *connection, const struct guest_request *request,
+		       const char *name, struct error *err)
+{
+	return boot_plan_xml(connection, request, name, NULL, err);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* From a request to the domain that is booted for it on this connection. */
+#ifndef QUIRKLAB_HARNESS_GUEST_BOOT_PLAN_H
+#define QUIRKLAB_HARNESS_GUEST_BOOT_PLAN_H
+
+#include "harness/guest/guest.h"
+
+/*
+ * The domain XML, with the files' paths as the hypervisor has them: sends them there first where it
+ * cannot read ours. `pipes`: see struct domain_plan. Caller frees.
+ */
+char *boot_plan_xml(struct connection *connection, const struct guest_request *request,
+		    const char *name, const char *pipes, struct error *err);
+
+#endif
