@@ -16,16 +16,14 @@ struct console_stream {
 	void *opaque;
 	bool watched; /* the stream has our callback */
 	atomic_uint *live;
-	atomic_uint holders; /* the caller, and the event loop */
 };
 
-static void release(void *opaque)
+/* In the event thread, after whatever it was doing when the port was closed. */
+static void bury(int timer, void *opaque)
 {
 	struct console_stream *port = opaque;
 
-	if (atomic_fetch_sub(&port->holders, 1) > 1)
-		return;
-	virStreamFree(port->stream);
+	virEventRemoveTimeout(timer);
 	pthread_mutex_destroy(&port->lock);
 	atomic_fetch_sub(port->live, 1);
 	free(port);
@@ -80,8 +78,14 @@ static void close_stream(struct console *console)
 	pthread_mutex_unlock(&port->lock);
 	if (watched)
 		virStreamEventRemoveCallback(port->stream);
-	virStreamAbort(port->stream);
-	release(port);
+	if (port->stream) {
+		virStreamAbort(port->stream);
+		virStreamFree(port->stream);
+	}
+	/* libvirt may be about to call `ready`. Its own word that it will not (the callback that
+	 * frees) never comes from a remote driver. */
+	if (virEventAddTimeout(0, bury, port, NULL) < 0)
+		abort();
 }
 
 struct console *console_stream_open(virConnectPtr connection, virDomainPtr domain,
@@ -91,30 +95,27 @@ struct console *console_stream_open(virConnectPtr connection, virDomainPtr domai
 	struct console_stream *port = xcalloc(1, sizeof(*port));
 
 	port->console = (struct console){ read_nothing, close_stream };
-
 	pthread_mutex_init(&port->lock, NULL);
 	port->sink = sink;
 	port->opaque = opaque;
 	port->live = live;
 	atomic_fetch_add(live, 1);
-	atomic_init(&port->holders, 1);
 	port->stream = virStreamNew(connection, VIR_STREAM_NONBLOCK);
 	if (!port->stream ||
 	    virDomainOpenConsole(domain, device, port->stream, VIR_DOMAIN_CONSOLE_FORCE) < 0)
 		goto failed;
-	atomic_fetch_add(&port->holders, 1);
-	port->watched = true;
-	if (virStreamEventAddCallback(port->stream,
-				      VIR_STREAM_EVENT_READABLE | VIR_STREAM_EVENT_HANGUP |
-					      VIR_STREAM_EVENT_ERROR,
-				      ready, port, release) < 0) {
-		atomic_fetch_sub(&port->holders, 1);
-		virStreamAbort(port->stream);
+	pthread_mutex_lock(&port->lock);
+	port->watched =
+		virStreamEventAddCallback(port->stream,
+					  VIR_STREAM_EVENT_READABLE | VIR_STREAM_EVENT_HANGUP |
+						  VIR_STREAM_EVENT_ERROR,
+					  ready, port, NULL) == 0;
+	pthread_mutex_unlock(&port->lock);
+	if (!port->watched)
 		goto failed;
-	}
 	return &port->console;
 failed:
 	error_set(err, ERROR_LAB, "cannot open %s: %s", device, virGetLastErrorMessage());
-	release(port);
+	close_stream(&port->console);
 	return NULL;
 }
