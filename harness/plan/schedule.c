@@ -218,6 +218,17 @@ static void fill_death(struct cell_result *result, const struct guest_result *gu
 		 *guest->reason ? guest->reason : "the guest ended before this CPU had reported");
 }
 
+/* A libvirt model that models.tsv does not have, and that does not even run a 64-bit guest. */
+static void fill_unknown(struct cell_result *result)
+{
+	char reason[sizeof(result->reason)];
+
+	snprintf(reason, sizeof(reason), "no expected pick; %.400s", result->reason);
+	memcpy(result->reason, reason, sizeof(reason));
+	result->verdict = VERDICT_SKIP;
+	result->pick_count = 0;
+}
+
 static void record(struct worker *worker, const struct cell_result *result)
 {
 	struct schedule *schedule = worker->schedule;
@@ -280,6 +291,8 @@ static enum fate settle(struct worker *worker, const struct boot *boot, size_t p
 		      expected_of(&worker->schedule->expected, observation->version));
 	if (!whole)
 		fill_death(result, guest);
+	if (retried(result->verdict) && !cell->cpu->identity_known)
+		fill_unknown(result);
 	return retried(result->verdict) && boot->attempt < TRIES ? FATE_AGAIN : FATE_RECORDED;
 }
 

@@ -41,7 +41,7 @@ void summary_add(struct summary *summary, const struct cell_result *result)
 
 		/* A reason may go into details after a colon, and a comma would split it in two. */
 		snprintf(reason, sizeof(reason), "%s", result->reason);
-		reason[strcspn(reason, ":,")] = '\0';
+		reason[strcspn(reason, ":;,")] = '\0';
 		add_name(because, room, reason);
 	}
 }

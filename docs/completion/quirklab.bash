@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+# bash completion for quirklab. tests/unit/test_lab.c compares its words with the program's own.
+# shellcheck shell=bash
+
+_quirklab()
+{
+	local cur prev word i command='' program=${COMP_WORDS[0]}
+	local global='--connect --verbose --help --version'
+	local run='--image --subject --jobs --pack --shard --timeout-scale --kernel --emulator --accel
+		--results --resume --strict --bisect --output --help --version'
+	local replay='--output --strict --help --version'
+	local list='--json --help --version'
+	local show='--json --help --version'
+	local doctor='--help --version'
+	local commands='run replay list show doctor'
+
+	COMPREPLY=()
+	cur=${COMP_WORDS[COMP_CWORD]}
+	prev=${COMP_WORDS[COMP_CWORD - 1]}
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		word=${COMP_WORDS[i]}
+		case $word in
+		-c | --connect) i=$((i + 1)) ;;
+		-*) ;;
+		*)
+			command=$word
+			break
+			;;
+		esac
+	done
+
+	case $prev in
+	--image) word='bare linux' ;;
+	--subject) word='dispatch' ;;
+	--accel) word='kvm tcg auto' ;;
+	--output | -o)
+		word='tap junit jsonl html markdown table'
+		[ "$command" != replay ] || word='text tap'
+		;;
+	--kernel | --emulator)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--results)
+		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+		return
+		;;
+	-c | --connect) word='qemu:///system qemu:///session' ;;
+	--jobs | -j | --pack | --shard | --timeout-scale) return ;;
+	*)
+		case $command/$cur in
+		/-*) word=$global ;;
+		/*) word=$commands ;;
+		run/-*) word=$run ;;
+		replay/-*) word=$replay ;;
+		list/-*) word=$list ;;
+		show/-*) word=$show ;;
+		doctor/*) word=$doctor ;;
+		list/*) word='cpus models subjects operations' ;;
+		run/* | replay/* | show/*)
+			word="catalogue unknown models $("$program" list cpus 2>/dev/null |
+				sed -E 's/^.{12} +[0-9:]+ +([^ ]+).*/\1/')"
+			mapfile -t COMPREPLY < <(compgen -f -W "$word" -- "$cur")
+			return
+			;;
+		*) return ;;
+		esac
+		;;
+	esac
+	mapfile -t COMPREPLY < <(compgen -W "$word" -- "$cur")
+}
+complete -F _quirklab quirklab
