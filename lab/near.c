@@ -32,7 +32,7 @@ const char *near_name(const char *typed, const void *rows, size_t count, size_t 
 {
 	const char *best = NULL;
 	size_t length = strlen(typed);
-	size_t least = length < 4 ? 2 : 3; /* nearer than this */
+	size_t least = length < 3 ? 2 : 3; /* nearer than this */
 
 	if (!length || length > LONGEST)
 		return NULL;

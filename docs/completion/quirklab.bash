@@ -5,14 +5,15 @@
 _quirklab()
 {
 	local cur prev word i command='' program=${COMP_WORDS[0]}
-	local global='--connect --verbose --help --version'
-	local run='--image --subject --jobs --pack --shard --timeout-scale --kernel --emulator --accel
+	local global commands run replay list show doctor
+	global='--connect --verbose --help --version'
+	run='--image --subject --jobs --pack --shard --timeout-scale --kernel --emulator --accel
 		--results --resume --strict --bisect --output --help --version'
-	local replay='--output --strict --help --version'
-	local list='--json --help --version'
-	local show='--json --help --version'
-	local doctor='--help --version'
-	local commands='run replay list show doctor'
+	replay='--output --strict --help --version'
+	list='--json --help --version'
+	show='--json --help --version'
+	doctor='--help --version'
+	commands='run replay list show doctor'
 
 	COMPREPLY=()
 	cur=${COMP_WORDS[COMP_CWORD]}
