@@ -105,7 +105,7 @@ static const struct bytes encodings[] = {
 
 struct executed {
 	enum instruction what;
-	uint8_t rounds, flags;
+	uint8_t rounds;
 };
 
 #define STEPS 16
@@ -126,7 +126,6 @@ static uint8_t add_trace(struct observation *seen, const struct script *script, 
 		struct observed_step *step = &trace->steps[trace->step_count++];
 
 		step->rounds = executed->rounds;
-		step->flags = executed->flags;
 		step->offset = executed->what == UNREAD ? REPORT_NO_CODE : (uint16_t)*code;
 		memcpy(seen->code + *code, bytes->text, bytes->length);
 		memset(seen->code_known + *code, true, bytes->length);
@@ -195,7 +194,7 @@ static const struct deed_row {
 	  "movnti",
 	  "movnti; head/tail mov; sfence before the last store",
 	  "" },
-	{ { .steps = { { CLZERO, 7, REPORT_STEP_EMULATED }, { MOV_64, 7 }, { SFENCE, 1 } } },
+	{ { .steps = { { CLZERO, 7 }, { MOV_64, 7 }, { SFENCE, 1 } } },
 	  FENCED | CACHED,
 	  "clzero",
 	  "clzero; head/tail mov; sfence",
@@ -302,7 +301,7 @@ static const struct deed_row {
 	  "movnti; 2 instructions unread",
 	  "" },
 	/* an instruction that raised #UD was reached all the same */
-	{ { .end = REPORT_TRACE_FAULTED, .steps = { { CLZERO, 1, REPORT_STEP_FAULTED } } },
+	{ { .end = REPORT_TRACE_FAULTED, .steps = { { CLZERO, 1 } } },
 	  FLUSHED,
 	  "clzero",
 	  "clzero; not to the return",
