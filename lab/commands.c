@@ -35,6 +35,16 @@ const struct command lab_commands[] = {
 	  list_option_rows, command_list },
 	{ "show", "SPEC", "everything about one CPU: bits, expected picks, how it is presented",
 	  NULL, show_option_rows, command_show },
+	{ "cpuid", "SPEC|FILE|-|host", "identify a CPU from a dump, a report or a paste, and convert it",
+	  "FILE is in any of the formats that people send: cpuid -r, AIDA64, libcpuid, hwloc archives,\n"
+	  "libvirt XML and JSON, Firecracker, kcpuid, xen-cpuid, x86info, CPU-Z, OpenHardwareMonitor,\n"
+	  "/proc/cpuinfo, lscpu, FreeBSD's messages and others; what it says decides, not its name.\n"
+	  "'-' is standard input, 'host' this machine. What is not certain is unknown, with a warning.\n\n"
+	  "exit status: 0 read, perhaps with warnings; 2 vendor, family and model cannot be read.",
+	  cpuid_option_rows, command_cpuid },
+	{ "cpuid-diff", "A B", "two CPUs by leaf, subleaf, register and bit",
+	  "A and B as for 'cpuid'.\n\nexit status: 0 no difference, 1 they differ, 2 bad input.",
+	  cpuid_diff_option_rows, command_cpuid_diff },
 	{ "doctor", "", "check what a run needs on this machine, with a remedy for what is missing",
 	  "exit status: 0 where 'run' would work, 3 where not.", doctor_option_rows,
 	  command_doctor },

@@ -5,15 +5,17 @@
 _quirklab()
 {
 	local cur prev word i command='' program=${COMP_WORDS[0]}
-	local global commands run replay list show doctor
+	local global commands run replay list show cpuid cpuid_diff doctor
 	global='--connect --verbose --help --version'
 	run='--image --subject --jobs --pack --shard --timeout-scale --kernel --emulator --accel
 		--results --resume --strict --bisect --output --help --version'
 	replay='--output --strict --help --version'
 	list='--json --help --version'
 	show='--json --help --version'
+	cpuid='--to --help --version'
+	cpuid_diff='--help --version'
 	doctor='--help --version'
-	commands='run replay list show doctor'
+	commands='run replay list show cpuid cpuid-diff doctor'
 
 	COMPREPLY=()
 	cur=${COMP_WORDS[COMP_CWORD]}
@@ -38,6 +40,7 @@ _quirklab()
 		word='tap junit jsonl html markdown table'
 		[ "$command" != replay ] || word='text tap'
 		;;
+	--to) word='cpuid-r json tsv libvirt qemu' ;;
 	--kernel | --emulator)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
@@ -56,11 +59,14 @@ _quirklab()
 		replay/-*) word=$replay ;;
 		list/-*) word=$list ;;
 		show/-*) word=$show ;;
+		cpuid/-?*) word=$cpuid ;;
+		cpuid-diff/-?*) word=$cpuid_diff ;;
 		doctor/*) word=$doctor ;;
 		list/*) word='cpus models subjects operations' ;;
-		run/* | replay/* | show/*)
+		run/* | replay/* | show/* | cpuid/* | cpuid-diff/*)
 			word="catalogue unknown models $("$program" list cpus 2>/dev/null |
 				sed -E 's/^.{12} +[0-9:]+ +([^ ]+).*/\1/')"
+			[ "${command#cpuid}" = "$command" ] || word="host - ${word#catalogue unknown models }"
 			mapfile -t COMPREPLY < <(compgen -f -W "$word" -- "$cur")
 			return
 			;;

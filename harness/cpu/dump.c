@@ -1,249 +1,260 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Readers of CPUID dumps in files. A format is a function that reads one line; the first line that a
- * format knows decides which one the file has.
- */
+/* Dumps as files, as CPUs of a SPEC, and as whole leaves. */
 #include "harness/cpu/dump.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "harness/util/cleanup.h"
-#include "harness/util/file.h"
 #include "harness/util/text.h"
 
-#define DUMP_BYTES_MAX	(8u << 20)
-#define DUMP_LEAVES_MAX 1024u
+#define ALL 0xFFFFFFFFu
 
-enum line_kind {
-	LINE_OTHER, /* a header, a comment, another section */
-	LINE_LEAF,
-	LINE_CUT, /* begins as a leaf line does, and is none */
-};
-
-struct dump_line {
-	struct cpuid_leaf leaf;
-	bool subleaf_known; /* false: the place among lines of that leaf tells */
-};
-
-/* --- scanning -------------------------------------------------------------------------------------- */
-
-static const char *skip(const char *text, const char *set)
+void dump_free(struct dump *dump)
 {
-	return text + strspn(text, set);
-}
-
-/* Exactly eight hexadecimal digits; NULL for anything else. */
-static const char *scan_word(const char *text, uint32_t *value)
-{
-	*value = 0;
-	for (int i = 0; i < 8; i++, text++) {
-		if (!isxdigit((unsigned char)*text))
-			return NULL;
-		*value = *value << 4 | (uint32_t)(isdigit((unsigned char)*text) ?
-							  *text - '0' :
-							  tolower((unsigned char)*text) - 'a' + 10);
+	for (size_t i = 0; i < dump->cpu_count; i++) {
+		cpu_free(&dump->cpus[i].cpu);
+		free(dump->cpus[i].numbers);
+		free(dump->cpus[i].leaves);
 	}
-	return isxdigit((unsigned char)*text) ? NULL : text;
+	free(dump->cpus);
+	for (size_t i = 0; i < dump->warning_count; i++)
+		free(dump->warnings[i]);
+	free(dump->warnings);
+	*dump = (struct dump){ 0 };
 }
 
-static const char *scan_literal(const char *text, const char *literal)
+int dump_identity(const struct dump *dump, struct error *err)
 {
-	size_t length = strlen(literal);
+	const struct dump_cpu *cpu = dump->cpus;
+	const char *missing[3] = { "", "", "" };
+	size_t count = 0;
 
-	return text && !strncmp(text, literal, length) ? text + length : NULL;
-}
-
-/* One or two hexadecimal digits. */
-static const char *scan_byte(const char *text, uint32_t *value)
-{
-	char digits[3] = { 0 };
-
-	for (int i = 0; i < 2 && isxdigit((unsigned char)text[i]); i++)
-		digits[i] = text[i];
-	*value = (uint32_t)strtoul(digits, NULL, 16);
-	return *digits ? text + strlen(digits) : NULL;
-}
-
-/* --- `cpuid -r`:  "   0x00000004 0x01: eax=0x00000122 ebx=0x01c0003f ecx=... edx=..." ----------------- */
-
-static enum line_kind read_cpuid_r(const char *line, struct dump_line *out)
-{
-	static const char *const registers[] = { "eax=0x", "ebx=0x", "ecx=0x", "edx=0x" };
-	const char *at = scan_literal(skip(line, " \t"), "0x");
-
-	at = at ? scan_word(at, &out->leaf.leaf) : NULL;
-	at = at ? scan_literal(skip(at, " \t"), "0x") : NULL;
-	at = at ? scan_byte(at, &out->leaf.subleaf) : NULL;
-	at = scan_literal(at, ":");
-	if (!at)
-		return LINE_OTHER;
-	for (int i = 0; i < 4; i++) {
-		at = scan_literal(skip(at, " \t"), registers[i]);
-		at = at ? scan_word(at, &out->leaf.reg[i]) : NULL;
-		if (!at)
-			return LINE_CUT;
-	}
-	out->subleaf_known = true;
-	return LINE_LEAF;
-}
-
-/* --- AIDA64:  "CPUID 00000004: 00000122-01C0003F-0000003F-00000000 [SL 01] [L1I: 32 KB]" -------------- */
-
-static enum line_kind read_aida64(const char *line, struct dump_line *out)
-{
-	const char *at = scan_literal(skip(line, " \t"), "CPUID ");
-	const char *subleaf;
-
-	at = at ? scan_word(at, &out->leaf.leaf) : NULL;
-	if (!at)
-		return LINE_OTHER; /* also "CPUID Revision" and "CPUID Manufacturer" */
-	at = skip(at, " \t:");
-	for (int i = 0; i < 4; i++) {
-		at = i && at ? skip(at, " \t-") : at;
-		at = at ? scan_word(at, &out->leaf.reg[i]) : NULL;
-	}
-	if (!at)
-		return LINE_CUT;
-	subleaf = strstr(at, "[SL ");
-	out->subleaf_known = subleaf && scan_byte(subleaf + 4, &out->leaf.subleaf);
-	return LINE_LEAF;
-}
-
-typedef enum line_kind line_reader(const char *line, struct dump_line *out);
-static line_reader *const formats[] = { read_cpuid_r, read_aida64 };
-
-/* --- the whole file -------------------------------------------------------------------------------- */
-
-/*
- * Old dumps repeat a leaf without the number of its subleaf, and leave out subleaves that are all
- * zero. Leaf 0xD subleaf 1 holds five flags; a larger EAX in its place is the size of a state
- * component: subleaf 2.
- */
-static uint32_t subleaf_by_place(const struct cpuid_dump *dump, const struct cpuid_leaf *leaf)
-{
-	uint32_t next = 0;
-
-	for (size_t i = 0; i < dump->count; i++)
-		if (dump->leaves[i].leaf == leaf->leaf && dump->leaves[i].subleaf >= next)
-			next = dump->leaves[i].subleaf + 1;
-	return leaf->leaf == 0xD && next == 1 && leaf->reg[CPUID_EAX] > 0x3F ? 2 : next;
-}
-
-/* UTF-16LE with its mark, as PowerShell writes it, to bytes; what is not ASCII becomes '?'. */
-static char *to_ascii(const char *bytes, size_t length)
-{
-	bool wide = length >= 2 && !memcmp(bytes, "\xFF\xFE", 2);
-	size_t step = wide ? 2 : 1, from = wide ? 2 : 0, to = 0;
-	char *out = xmalloc(length + 1);
-
-	if (length >= 3 && !memcmp(bytes, "\xEF\xBB\xBF", 3))
-		from = 3;
-	for (; from + step <= length; from += step)
-		out[to++] = !bytes[from] || (wide && bytes[from + 1]) ? '?' : bytes[from];
-	out[to] = '\0';
-	return out;
-}
-
-/* Returns 1 where the next CPU of the file begins, 0 to go on, -1 on error. */
-static int read_line(struct cpuid_dump *dump, line_reader **format, const char *line,
-		     const char *where, struct error *err)
-{
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-		struct dump_line read = { 0 };
-		enum line_kind kind;
-
-		if (*format && *format != formats[i])
-			continue;
-		kind = formats[i](line, &read);
-		if (kind == LINE_OTHER)
-			continue;
-		if (kind == LINE_CUT)
-			return error_set(err, ERROR_INPUT,
-					 "%s: the line of leaf 0x%x is cut off; expected four "
-					 "registers of 8 hexadecimal digits",
-					 where, read.leaf.leaf);
-		*format = formats[i];
-		if (read.leaf.leaf == 0 && cpuid_find(dump, 0, 0))
-			return 1;
-		if (!read.subleaf_known)
-			read.leaf.subleaf = subleaf_by_place(dump, &read.leaf);
-		if (dump->count == DUMP_LEAVES_MAX)
-			return error_set(err, ERROR_INPUT, "%s: more than %u leaves", where,
-					 DUMP_LEAVES_MAX);
-		if (!cpuid_find(dump, read.leaf.leaf, read.leaf.subleaf))
-			cpuid_add(dump, &read.leaf);
+	if (!dump->cpu_count)
+		return error_set(err, ERROR_INPUT, "no CPU");
+	if (cpu->cpu.identity_known || cpu->cpu.libvirt_model)
 		return 0;
+	if (!cpu->vendor_known)
+		missing[count++] = "vendor";
+	if (!cpu->family_known)
+		missing[count++] = "family";
+	if (!cpu->model_known)
+		missing[count++] = "model";
+	return error_set(err, ERROR_INPUT, "no identity can be read: %s%s%s%s%s missing in this %s",
+			 missing[0], count > 1 ? ", " : "", count > 1 ? missing[1] : "",
+			 count > 2 ? ", " : "", count > 2 ? missing[2] : "", dump->format);
+}
+
+void dump_whole_leaves(const struct dump_cpu *cpu, struct cpuid_dump *out)
+{
+	*out = (struct cpuid_dump){ 0 };
+	for (size_t i = 0; i < cpu->leaf_count; i++) {
+		const struct dump_leaf *from = &cpu->leaves[i];
+		struct cpuid_leaf leaf = { .leaf = from->leaf, .subleaf = from->subleaf };
+
+		if ((from->known[0] & from->known[1] & from->known[2] & from->known[3]) != ALL)
+			continue;
+		memcpy(leaf.reg, from->reg, sizeof(leaf.reg));
+		cpuid_add(out, &leaf);
 	}
+}
+
+/* --- files ----------------------------------------------------------------------------------------- */
+
+static int open_input(const char *path, size_t *size, struct error *err)
+{
+	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) :
+				     fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+	struct stat st;
+
+	*size = 0;
+	if (fd < 0)
+		return error_set(err, ERROR_INPUT, "%s", strerror(errno));
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+		close(fd);
+		return error_set(err, ERROR_INPUT, "is a folder, a file was expected");
+	}
+	if (S_ISREG(st.st_mode) && st.st_size > 0)
+		*size = (size_t)st.st_size;
+	return fd;
+}
+
+/* All of it, and a NUL; a file of known size in one piece. */
+static int read_input(const char *path, char **bytes, size_t *length, struct error *err)
+{
+	size_t size, room, used = 0;
+	CLEANUP_FD int fd = open_input(path, &size, err);
+	CLEANUP_FREE char *buffer = NULL;
+	ssize_t got = 1;
+
+	if (fd < 0)
+		return -1;
+	for (room = size < DUMP_BYTES_MAX ? size + 2 : 0; got; used += (size_t)got) {
+		if (used > DUMP_BYTES_MAX || size > DUMP_BYTES_MAX)
+			return error_set(err, ERROR_INPUT, "larger than %u MB", DUMP_BYTES_MAX >> 20);
+		if (!buffer || used + 1 >= room) {
+			room = buffer ? room * 2 : room > 65536 ? room : 65536;
+			buffer = xrealloc(buffer, room);
+		}
+		do {
+			got = read(fd, buffer + used, room - used - 1);
+		} while (got < 0 && errno == EINTR);
+		if (got < 0)
+			return error_set(err, ERROR_INPUT, "%s", strerror(errno));
+	}
+	buffer[used] = '\0';
+	*bytes = buffer;
+	*length = used;
+	buffer = NULL;
 	return 0;
 }
 
-int dump_parse(struct cpuid_dump *dump, const char *path, const char *bytes, size_t length,
-	       struct error *err)
+int dump_read_file(struct dump *dump, const char *path, struct error *err)
 {
-	CLEANUP_FREE char *text = to_ascii(bytes, length);
-	line_reader *format = NULL;
-	unsigned number = 0;
-	int result = 0;
+	CLEANUP_FREE char *bytes = NULL;
+	char name[256];
+	size_t length = 0;
 
-	*dump = (struct cpuid_dump){ 0 };
-	for (char *line = text; line && !result;) {
-		char *end = strchr(line, '\n');
-		CLEANUP_FREE char *where = xasprintf("%s:%u", path, ++number);
-
-		if (end)
-			*end = '\0';
-		result = read_line(dump, &format, line, where, err);
-		line = end ? end + 1 : NULL;
-	}
-	if (result >= 0 && format)
+	*dump = (struct dump){ 0 };
+	if (read_input(path, &bytes, &length, err) == 0 && dump_read(dump, bytes, length, err) == 0)
 		return 0;
-	if (result >= 0)
-		error_set(err, ERROR_INPUT,
-			  "%s: no CPUID dump that this version reads; expected lines of `cpuid -r` or of "
-			  "AIDA64",
-			  path);
-	cpuid_free(dump);
-	return -1;
+	text_printable(name, sizeof(name), path, strlen(path));
+	return error_prefix(err, "%s", strcmp(path, "-") ? name : "standard input");
 }
 
-/* A file's name as a CPU's: without the folder and the last suffix, and without what no name has. */
-static void name_after(char *name, size_t room, const char *path)
+void dump_name_after(char *name, size_t room, const char *path)
 {
 	CLEANUP_FREE char *copy = xstrdup(path);
 	char *base = basename(copy), *dot = strrchr(base, '.');
 
 	if (dot && dot > base)
 		*dot = '\0';
-	snprintf(name, room, "%s", base);
+	snprintf(name, room, "%s", strcmp(base, "-") ? base : "stdin");
 	for (char *c = name; *c; c++)
 		if (!isalnum((unsigned char)*c) && !strchr("-_.+", *c))
 			*c = '-';
 }
 
+/* --- for a SPEC ------------------------------------------------------------------------------------ */
+
+int dump_parse(struct cpuid_dump *dump, const char *path, const char *bytes, size_t length,
+	       struct error *err)
+{
+	CLEANUP_FREE char *copy = xmalloc(length + 1);
+	struct dump read;
+
+	*dump = (struct cpuid_dump){ 0 };
+	memcpy(copy, bytes, length);
+	copy[length] = '\0';
+	if (dump_read(&read, copy, length, err))
+		return error_prefix(err, "%s", path);
+	dump_whole_leaves(&read.cpus[0], dump);
+	dump_free(&read);
+	if (dump->count)
+		return 0;
+	return error_set(err, ERROR_INPUT, "%s: no whole leaf of CPUID", path);
+}
+
 int dump_read_cpu(struct cpu *cpu, const char *path, struct error *err)
 {
-	CLEANUP_FREE char *bytes = NULL;
-	struct cpuid_dump dump;
-	size_t length;
-	int lm = feature_find("lm"), syscall = feature_find("syscall");
+	struct dump dump;
 
 	cpu_init(cpu);
-	if (file_read(path, DUMP_BYTES_MAX, &bytes, &length, err) ||
-	    dump_parse(&dump, path, bytes, length, err))
+	if (dump_read_file(&dump, path, err))
 		return -1;
-	if (cpu_from_dump(cpu, &dump, err)) {
-		cpuid_free(&dump);
+	if (dump_identity(&dump, err)) {
+		dump_free(&dump);
 		return error_prefix(err, "%s", path);
 	}
-	cpuid_free(&dump);
-	name_after(cpu->name, CPU_NAME_MAX - 32, path);
-	/* Intel hides SYSCALL from 32-bit processes, and most tools are such; it is there with LM. */
-	if (!memcmp(cpu->vendor, "GenuineIntel", 12) && feature_in(&cpu->on, lm))
-		feature_put(&cpu->on, syscall, true);
-	if (feature_in(&cpu->on, feature_find("hypervisor")))
-		snprintf(cpu->note, sizeof(cpu->note), "the dump was taken in a guest");
+	cpu_copy(cpu, &dump.cpus[0].cpu);
+	dump_free(&dump);
+	dump_name_after(cpu->name, CPU_NAME_MAX - 32, path);
 	return 0;
+}
+
+void dump_lay_over_model(struct cpu *cpu, const struct cpu_list *models)
+{
+	const struct cpu *model = NULL;
+
+	if (!cpu->libvirt_model)
+		return;
+	for (size_t i = 0; i < models->count && !model; i++)
+		if (!strcasecmp(models->cpus[i].libvirt_model, cpu->libvirt_model))
+			model = &models->cpus[i];
+	for (size_t i = 0; model && i < FEATURE_WORDS; i++) {
+		cpu->on.word[i] |= model->on.word[i] & ~cpu->known.word[i];
+		cpu->known.word[i] |= model->known.word[i];
+	}
+	if (model && !cpu->identity_known && model->identity_known) {
+		if (!*cpu->vendor)
+			memcpy(cpu->vendor, model->vendor, sizeof(cpu->vendor));
+		cpu->family = model->family;
+		cpu->model = model->model;
+		cpu->stepping = model->stepping;
+		cpu->stepping_max = model->stepping_max;
+		cpu->identity_known = true;
+	}
+	if (!cpu->identity_known)
+		cpu->origin = CPU_MODEL;
+}
+
+/* --- a CPU that is no dump ------------------------------------------------------------------------- */
+
+static struct dump_leaf *leaf_of(struct dump_cpu *cpu, uint32_t leaf, uint32_t subleaf)
+{
+	for (size_t i = 0; i < cpu->leaf_count; i++)
+		if (cpu->leaves[i].leaf == leaf && cpu->leaves[i].subleaf == subleaf)
+			return &cpu->leaves[i];
+	cpu->leaves = xrealloc(cpu->leaves, (cpu->leaf_count + 1) * sizeof(*cpu->leaves));
+	cpu->leaves[cpu->leaf_count] = (struct dump_leaf){ .leaf = leaf, .subleaf = subleaf };
+	return &cpu->leaves[cpu->leaf_count++];
+}
+
+static int compare_leaves(const void *left, const void *right)
+{
+	const struct dump_leaf *a = left, *b = right;
+
+	if (a->leaf != b->leaf)
+		return a->leaf < b->leaf ? -1 : 1;
+	return a->subleaf < b->subleaf ? -1 : a->subleaf > b->subleaf;
+}
+
+void dump_from_cpu(struct dump *dump, const struct cpu *cpu)
+{
+	struct dump_cpu *out = xcalloc(1, sizeof(*out));
+	struct dump_leaf *leaf;
+
+	*dump = (struct dump){ .format = "the lab's own tables", .cpus = out, .cpu_count = 1 };
+	cpu_copy(&out->cpu, cpu);
+	out->core_type = -1;
+	out->rep_good = -1;
+	out->count = 1;
+	out->number_count = 1;
+	out->numbers = xcalloc(1, sizeof(*out->numbers));
+	for (int i = 0; i < (int)feature_count; i++) {
+		if (!feature_in(&cpu->known, i))
+			continue;
+		leaf = leaf_of(out, features[i].leaf, features[i].subleaf);
+		leaf->known[features[i].reg] |= 1u << features[i].bit;
+		if (feature_in(&cpu->on, i))
+			leaf->reg[features[i].reg] |= 1u << features[i].bit;
+	}
+	if (cpu->identity_known) {
+		out->vendor_known = out->family_known = out->model_known = out->stepping_known = true;
+		leaf = leaf_of(out, 1, 0);
+		leaf->reg[CPUID_EAX] = signature_encode(cpu->family, cpu->model, cpu->stepping);
+		leaf->known[CPUID_EAX] = 0x0FFF0FFFu;
+		leaf = leaf_of(out, 0, 0);
+		memcpy(&leaf->reg[CPUID_EBX], cpu->vendor, 4);
+		memcpy(&leaf->reg[CPUID_EDX], cpu->vendor + 4, 4);
+		memcpy(&leaf->reg[CPUID_ECX], cpu->vendor + 8, 4);
+		leaf->known[CPUID_EBX] = leaf->known[CPUID_ECX] = leaf->known[CPUID_EDX] = ALL;
+	}
+	qsort(out->leaves, out->leaf_count, sizeof(*out->leaves), compare_leaves);
 }

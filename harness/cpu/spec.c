@@ -486,7 +486,28 @@ static int add_head(struct cpu_list *list, const char *head, const struct cpu_ta
 		return found;
 	if (access(head, F_OK))
 		return 0;
-	return dump_read_cpu(cpu_list_add(list), head, err) ? -1 : 1;
+	if (dump_read_cpu(cpu_list_add(list), head, err))
+		return -1;
+	dump_lay_over_model(&list->cpus[list->count - 1], &tables->models);
+	return 1;
+}
+
+bool spec_is_path(const char *spec, const struct cpu_tables *tables)
+{
+	CLEANUP_FREE char *name = xstrdup(spec);
+	struct signature signature;
+	char *colon = strrchr(name, ':');
+	uint64_t stepping;
+
+	if (!strncmp(spec, "model:", 6) || access(spec, F_OK) ||
+	    read_signature(&signature, spec, NULL) != SIGNATURE_NONE)
+		return false;
+	if (colon && number_read(colon + 1, STEPPING_MAX, &stepping))
+		*colon = '\0';
+	for (size_t i = 0; i < tables->known.count; i++)
+		if (!strcasecmp(tables->known.cpus[i].name, name))
+			return false;
+	return true;
 }
 
 /* Drops what was added since: a SPEC gives all of its CPUs or none. */

@@ -27,4 +27,7 @@ void cpu_tables_free(struct cpu_tables *tables);
 int spec_parse(struct cpu_list *list, const char *spec, const struct cpu_tables *tables,
 	       struct error *err);
 
+/* Whether the whole SPEC, without edits, means a file that is there. */
+bool spec_is_path(const char *spec, const struct cpu_tables *tables);
+
 #endif

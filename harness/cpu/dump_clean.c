@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* Dirt on a text: encodings, line ends, marks of quotation, time stamps, colours. All in place. */
+#include "harness/cpu/read.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum byte_order { BYTES, WIDE_LITTLE, WIDE_BIG };
+
+/* UTF-16 by its mark, or, without one, by a NUL in every second of the first bytes. */
+static enum byte_order byte_order(const unsigned char *bytes, size_t length)
+{
+	size_t even = 0, odd = 0, looked = length < 32 ? length / 2 * 2 : 32;
+
+	if (length >= 2 && bytes[0] == 0xFF && bytes[1] == 0xFE)
+		return WIDE_LITTLE;
+	if (length >= 2 && bytes[0] == 0xFE && bytes[1] == 0xFF)
+		return WIDE_BIG;
+	for (size_t i = 0; i + 1 < looked; i += 2) {
+		even += !bytes[i] && bytes[i + 1];
+		odd += bytes[i] && !bytes[i + 1];
+	}
+	if (looked >= 8 && odd == looked / 2)
+		return WIDE_LITTLE;
+	return looked >= 8 && even == looked / 2 ? WIDE_BIG : BYTES;
+}
+
+/* What is no ASCII is in no field that is read: '?', but for the blank that does not break. */
+static void narrow(struct dump_text *text, enum byte_order order)
+{
+	unsigned char *bytes = (unsigned char *)text->bytes;
+	size_t to = 0;
+
+	for (size_t i = 0; i + 1 < text->length; i += 2) {
+		unsigned low = bytes[i + (order == WIDE_BIG)], high = bytes[i + (order == WIDE_LITTLE)];
+		unsigned unit = high << 8 | low;
+
+		if (unit != 0xFEFF)
+			bytes[to++] = unit == 0xA0 ? ' ' : unit < 0x80 ? (unsigned char)unit : '?';
+	}
+	text->length = to;
+}
+
+/* "> > text": behind the marks of quotation. Of XML a '>' at the start of a line is a part. */
+static const char *skip_quotes(const char *at, const char *end)
+{
+	const char *from = at;
+
+	for (;;) {
+		while (at < end && (*at == ' ' || *at == '\t'))
+			at++;
+		if (at == end || *at != '>')
+			return from;
+		at++;
+		from = at < end && *at == ' ' ? at + 1 : at;
+		at = from;
+	}
+}
+
+/* "[   12.345678] text", as the kernel's log has it. */
+static const char *skip_stamp(const char *at, const char *end)
+{
+	const char *start = at;
+	bool point = false;
+
+	if (at == end || *at != '[')
+		return start;
+	for (at++; at < end && (isdigit((unsigned char)*at) || *at == ' ' || *at == '.'); at++)
+		point |= *at == '.';
+	if (!point || at == end || *at != ']')
+		return start;
+	return at + 1 < end && at[1] == ' ' ? at + 2 : at + 1;
+}
+
+/* Behind an escape sequence: ESC [ parameters letter. */
+static const char *skip_escape(const char *at, const char *end)
+{
+	at++;
+	if (at == end || *at != '[')
+		return at;
+	for (at++; at < end && (isdigit((unsigned char)*at) || *at == ';' || *at == '?'); at++)
+		;
+	return at < end ? at + 1 : at;
+}
+
+static bool is_xml(const struct dump_text *text)
+{
+	size_t i = 0;
+
+	while (i < text->length && isspace((unsigned char)text->bytes[i]))
+		i++;
+	return i < text->length && text->bytes[i] == '<';
+}
+
+/* Bytes that pass through unchanged in the middle of a line. */
+static bool plain(unsigned char c)
+{
+	return (c >= ' ' && c < 0x7F) || c == '\t';
+}
+
+int text_clean(struct dump_text *text)
+{
+	enum byte_order order = byte_order((const unsigned char *)text->bytes, text->length);
+	const char *at, *end;
+	size_t strange = 0;
+	bool line_start = true, xml;
+	char *to;
+
+	if (order != BYTES)
+		narrow(text, order);
+	xml = is_xml(text);
+	at = to = text->bytes;
+	end = text->bytes + text->length;
+	if (text->length >= 3 && !memcmp(at, "\xEF\xBB\xBF", 3))
+		at += 3;
+	while (at < end) {
+		unsigned char c = (unsigned char)*at;
+
+		if (line_start) {
+			line_start = false;
+			if (!xml && (c == '>' || c == ' ' || c == '\t'))
+				at = skip_quotes(at, end);
+			if (at < end && *at == '[')
+				at = skip_stamp(at, end);
+		} else if (plain(c)) {
+			*to++ = *at++;
+		} else if (c == '\n' || c == '\r') {
+			at += c == '\r' && at + 1 < end && at[1] == '\n' ? 2 : 1;
+			*to++ = '\n';
+			line_start = true;
+		} else if (c == 0x1B) {
+			at = skip_escape(at, end);
+		} else if (c == 0xC2 && at + 1 < end && (unsigned char)at[1] == 0xA0) {
+			*to++ = ' ';
+			at += 2;
+		} else {
+			strange += c < ' ' && c != '\f' && c != '\v' && c != '\b';
+			*to++ = c < 0x80 ? (c == '\f' || c == '\v' ? ' ' : '?') : *at;
+			at++;
+		}
+	}
+	text->length = (size_t)(to - text->bytes);
+	*to = '\0';
+	return strange * 16 > text->length ? -1 : 0;
+}

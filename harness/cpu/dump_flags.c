@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lists of flags by name. The kernel's list tells of every bit that it can name, on or off, but where
+ * a paste has damaged it: what was lost there is unknown. Glued and split names are read where there is
+ * one way to read them, with a warning.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/cpu/dump_flag_names.h"
+#include "harness/cpu/read.h"
+
+#define TOKENS_MAX  1024u
+#define NAME_MOST   40u
+#define SLOTS	    2048u /* of the hash table: more than twice the names there are */
+#define WORDS	    32
+#define WORD_NONE   (-1)
+#define NO_FLAG	    (-1)
+#define WITHOUT_BIT 10000 /* + the index in flags_without_bit */
+
+/* What a list made of the flags: kept, since every CPU of a file repeats the same list. */
+struct flag_result {
+	struct feature_set known, on;
+	int rep_good;
+};
+
+struct flag_table {
+	short slots[SLOTS]; /* 0: free; else the flag + 1 */
+	struct feature_set hidden;
+	int words[FEATURE_WORDS * 64];
+	/* the list that was read last */
+	char *last;
+	size_t last_length;
+	char last_vendor[12];
+	bool last_complete;
+	struct flag_result result;
+};
+
+/* --- names ------------------------------------------------------------------------------------------- */
+
+static const char *flag_name(int flag)
+{
+	return flag >= WITHOUT_BIT ? flags_without_bit[flag - WITHOUT_BIT] : features[flag].name;
+}
+
+static size_t hash(const char *name, size_t length)
+{
+	uint32_t value = 2166136261u; /* FNV-1a */
+
+	for (size_t i = 0; i < length; i++)
+		value = (value ^ (unsigned char)name[i]) * 16777619u;
+	return value % SLOTS;
+}
+
+static void put_name(struct flag_table *table, int flag)
+{
+	const char *name = flag_name(flag);
+	size_t slot = hash(name, strlen(name));
+
+	while (table->slots[slot])
+		slot = (slot + 1) % SLOTS;
+	table->slots[slot] = (short)(flag + 1);
+}
+
+static int find_name(const struct flag_table *table, const char *name, size_t length)
+{
+	if (!length || length > NAME_MOST)
+		return NO_FLAG;
+	for (size_t slot = hash(name, length); table->slots[slot]; slot = (slot + 1) % SLOTS) {
+		const char *other = flag_name(table->slots[slot] - 1);
+
+		if (!strncmp(other, name, length) && !other[length])
+			return table->slots[slot] - 1;
+	}
+	return NO_FLAG;
+}
+
+static struct flag_table *table_of(struct reading *reading)
+{
+	struct flag_table *table;
+
+	if (reading->flags)
+		return reading->flags;
+	table = reading->flags = xcalloc(1, sizeof(*table));
+	for (int i = 0; i < (int)feature_count; i++) {
+		put_name(table, i);
+		table->words[i] = flag_word(&features[i]);
+	}
+	for (int i = 0; i < (int)flags_without_bit_count; i++)
+		put_name(table, WITHOUT_BIT + i);
+	for (size_t i = 0; i < flags_hidden_count; i++) {
+		int flag = find_name(table, flags_hidden[i], strlen(flags_hidden[i]));
+
+		if (flag >= 0 && flag < WITHOUT_BIT)
+			feature_put(&table->hidden, flag, true);
+	}
+	return table;
+}
+
+void flags_free(struct flag_table *table)
+{
+	if (table)
+		free(table->last);
+	free(table);
+}
+
+/* --- tokens ------------------------------------------------------------------------------------------ */
+
+struct token {
+	const char *at;
+	size_t length;
+	unsigned line;
+	bool last_of_line;
+	int flag;
+};
+
+struct tokens {
+	struct token list[TOKENS_MAX];
+	size_t count;
+};
+
+static void cut_tokens(struct tokens *tokens, const struct flag_list *list,
+		       const struct flag_table *table)
+{
+	tokens->count = 0;
+	for (size_t i = 0; i < list->line_count; i++) {
+		const struct line *line = &list->lines[i];
+		const char *at = line->at;
+
+		while (at < line->end && tokens->count < TOKENS_MAX) {
+			struct token *token = &tokens->list[tokens->count];
+			size_t length = 0;
+
+			while (at < line->end && (*at == ' ' || *at == '\t' || *at == ','))
+				at++;
+			while (at + length < line->end && at[length] != ' ' && at[length] != '\t' &&
+			       at[length] != ',')
+				length++;
+			if (!length)
+				break;
+			*token = (struct token){ at, length, line->number, false,
+						 find_name(table, at, length) };
+			at += length;
+			tokens->count++;
+		}
+		if (tokens->count)
+			tokens->list[tokens->count - 1].last_of_line = true;
+	}
+}
+
+/* "v_vms" at the end of a line, "ave_vmload" at the start of the next: one name, if it is one. */
+static int join(const struct flag_table *table, const struct token *token, const struct token *next)
+{
+	char joined[NAME_MOST + 1];
+
+	if (!token->last_of_line || (token->flag != NO_FLAG && next->flag != NO_FLAG) ||
+	    token->length + next->length > NAME_MOST)
+		return NO_FLAG;
+	memcpy(joined, token->at, token->length);
+	memcpy(joined + token->length, next->at, next->length);
+	return find_name(table, joined, token->length + next->length);
+}
+
+/* "smapxsaveopt": where the second name begins; 0 where there is no way to read it, or several. */
+static size_t split(const struct flag_table *table, const struct token *token)
+{
+	size_t found = 0;
+
+	for (size_t i = 2; i + 2 <= token->length; i++) {
+		if (find_name(table, token->at, i) == NO_FLAG ||
+		    find_name(table, token->at + i, token->length - i) == NO_FLAG)
+			continue;
+		if (found)
+			return 0;
+		found = i;
+	}
+	return found;
+}
+
+/* Whether a longer name begins with these bytes. */
+static bool may_go_on(const char *at, size_t length)
+{
+	for (size_t i = 0; i < feature_count; i++)
+		if (!strncmp(features[i].name, at, length) && features[i].name[length])
+			return true;
+	for (size_t i = 0; i < flags_without_bit_count; i++)
+		if (!strncmp(flags_without_bit[i], at, length) && flags_without_bit[i][length])
+			return true;
+	return false;
+}
+
+/* --- the kernel's list ------------------------------------------------------------------------------- */
+
+struct list_state {
+	struct flag_table *table;
+	const char *vendor;
+	struct flag_result *result;
+	bool doubtful[WORDS]; /* something may be missing among the bits of that word */
+	int last_word;
+	bool damaged; /* since the last good name */
+	bool any_damage;
+	unsigned kernel; /* as old as this, or younger */
+};
+
+static void doubt(struct list_state *state, int from, int to)
+{
+	for (int word = from < 0 ? 0 : from; word <= to && word < WORDS; word++)
+		state->doubtful[word] = true;
+}
+
+static void take(struct list_state *state, int flag)
+{
+	const char *name = flag_name(flag), *other = flag_of_vendor(name, state->vendor);
+	unsigned since = flag_since(name);
+	int word = WORD_NONE;
+
+	if (since > state->kernel)
+		state->kernel = since;
+	if (!strcmp(name, "rep_good"))
+		state->result->rep_good = 1;
+	if (other) {
+		flag = *other ? find_name(state->table, other, strlen(other)) : NO_FLAG;
+	} else if (flag < WITHOUT_BIT) {
+		word = state->table->words[flag];
+	}
+	if (flag != NO_FLAG && flag < WITHOUT_BIT) {
+		feature_put(&state->result->known, flag, true);
+		feature_put(&state->result->on, flag, true);
+	}
+	if (word == WORD_NONE)
+		return;
+	if (state->damaged)
+		doubt(state, state->last_word, word);
+	state->damaged = false;
+	if (word > state->last_word)
+		state->last_word = word;
+}
+
+static void damage(struct list_state *state)
+{
+	state->damaged = state->any_damage = true;
+}
+
+/* One token that is no name; returns how many tokens were used up. */
+static size_t mend(struct reading *reading, struct list_state *state, const struct tokens *tokens,
+		   size_t i)
+{
+	const struct token *token = &tokens->list[i];
+	int length = token->length < NAME_MOST ? (int)token->length : (int)NAME_MOST;
+	size_t at = split(state->table, token);
+
+	if (at) {
+		reading_warn(reading, token->line, "'%.*s' read as two flags, '%.*s' and '%.*s'", length,
+			     token->at, (int)at, token->at, length - (int)at, token->at + at);
+		take(state, find_name(state->table, token->at, at));
+		take(state, find_name(state->table, token->at + at, token->length - at));
+		return 1;
+	}
+	damage(state);
+	if (i + 1 == tokens->count && may_go_on(token->at, token->length))
+		reading_warn(reading, token->line, "the list of flags is cut off in '%.*s'", length,
+			     token->at);
+	else
+		reading_warn(reading, token->line, "unknown flag '%.*s'", length, token->at);
+	return 1;
+}
+
+static void read_tokens(struct reading *reading, struct list_state *state, const struct tokens *tokens,
+			bool at_end_of_text)
+{
+	for (size_t i = 0; i < tokens->count;) {
+		const struct token *token = &tokens->list[i], *next = token + 1;
+		int joined = i + 1 < tokens->count ? join(state->table, token, next) : NO_FLAG;
+
+		if (joined != NO_FLAG) {
+			reading_warn(reading, token->line, "'%.*s' and '%.*s' of line %u read as one flag",
+				     (int)token->length, token->at, (int)next->length, next->at,
+				     next->line);
+			take(state, joined);
+			i += 2;
+		} else if (token->flag == NO_FLAG) {
+			i += mend(reading, state, tokens, i);
+		} else if (at_end_of_text && i + 1 == tokens->count &&
+			   may_go_on(token->at, token->length)) {
+			reading_warn(reading, token->line, "the text ends in flag '%.*s', which may be cut",
+				     (int)token->length, token->at);
+			damage(state);
+			i++;
+		} else {
+			take(state, token->flag);
+			i++;
+		}
+	}
+}
+
+/* What the list does not name, and could: off. */
+static void note_missing(struct reading *reading, struct list_state *state, bool cut)
+{
+	struct flag_result *result = state->result;
+	char unsure[200] = "";
+
+	for (int i = 0; i < (int)feature_count; i++) {
+		int word = state->table->words[i];
+		unsigned since;
+
+		if (feature_in(&result->known, i) || feature_in(&state->table->hidden, i) ||
+		    flag_of_vendor(features[i].name, state->vendor))
+			continue;
+		if (word == WORD_NONE ? state->any_damage || cut : state->doubtful[word])
+			continue;
+		since = flag_since(features[i].name);
+		if (since <= state->kernel) {
+			feature_put(&result->known, i, true);
+		} else if (features[i].dispatch && strlen(unsure) + strlen(features[i].name) + 2 < sizeof(unsure)) {
+			strcat(unsure, " ");
+			strcat(unsure, features[i].name);
+		}
+	}
+	if (*unsure)
+		reading_warn(reading, 0, "not in the list of flags, but nothing shows that the kernel was "
+			     "young enough to name them:%s", unsure);
+}
+
+static bool same_list(const struct flag_table *table, const struct flag_list *list, const char *vendor)
+{
+	const char *from = list->lines[0].at, *to = list->lines[list->line_count - 1].end;
+
+	return table->last && table->last_length == (size_t)(to - from) &&
+	       table->last_complete == list->complete && !memcmp(table->last_vendor, vendor, 12) &&
+	       !memcmp(table->last, from, table->last_length);
+}
+
+static void remember(struct flag_table *table, const struct flag_list *list, const char *vendor)
+{
+	const char *from = list->lines[0].at, *to = list->lines[list->line_count - 1].end;
+
+	free(table->last);
+	table->last_length = (size_t)(to - from);
+	table->last = xmalloc(table->last_length);
+	memcpy(table->last, from, table->last_length);
+	memcpy(table->last_vendor, vendor, 12);
+	table->last_complete = list->complete;
+}
+
+/* Rows of feature.c lie register by register, so that each is written once. */
+static void write_result(struct reading *reading, const struct flag_result *result)
+{
+	uint32_t value = 0, known = 0;
+
+	for (size_t i = 0; i < feature_count; i++) {
+		const struct feature *feature = &features[i], *next = feature + 1;
+
+		if (feature_in(&result->known, (int)i))
+			known |= 1u << feature->bit;
+		if (feature_in(&result->on, (int)i))
+			value |= 1u << feature->bit;
+		if (i + 1 < feature_count && next->leaf == feature->leaf &&
+		    next->subleaf == feature->subleaf && next->reg == feature->reg)
+			continue;
+		if (known)
+			reading_bits(reading, feature->leaf, feature->subleaf, feature->reg, value, known);
+		value = known = 0;
+	}
+	if (result->rep_good >= 0)
+		reading->rep_good = result->rep_good;
+}
+
+static void vendor_of(const struct reading *reading, char *vendor)
+{
+	memset(vendor, 0, 12);
+	for (size_t i = 0; i < reading->leaf_count; i++) {
+		const struct dump_leaf *leaf = &reading->leaves[i];
+
+		if (leaf->leaf || leaf->subleaf)
+			continue;
+		memcpy(vendor, &leaf->reg[CPUID_EBX], 4);
+		memcpy(vendor + 4, &leaf->reg[CPUID_EDX], 4);
+		memcpy(vendor + 8, &leaf->reg[CPUID_ECX], 4);
+	}
+}
+
+void read_kernel_flags(struct reading *reading, const struct flag_list *list)
+{
+	struct flag_table *table = table_of(reading);
+	struct list_state state = { .table = table, .result = &table->result,
+				    .kernel = list->kernel_least };
+	struct tokens *tokens;
+	char vendor[12];
+
+	if (!list->line_count)
+		return;
+	vendor_of(reading, vendor);
+	if (same_list(table, list, vendor)) {
+		write_result(reading, &table->result);
+		return;
+	}
+	remember(table, list, vendor);
+	table->result = (struct flag_result){ .rep_good = -1 };
+	state.vendor = vendor;
+	tokens = xmalloc(sizeof(*tokens));
+	cut_tokens(tokens, list, table);
+	read_tokens(reading, &state, tokens,
+		    !*list->lines[list->line_count - 1].end && !list->complete);
+	if (tokens->count == TOKENS_MAX)
+		damage(&state);
+	if (state.damaged || !list->complete)
+		doubt(&state, state.last_word, WORDS - 1);
+	if (!list->complete)
+		reading_warn(reading, 0, "nothing follows the list of flags, so it may be cut off: a flag of "
+			     "its end that is missing is unknown, not off");
+	if (tokens->count)
+		note_missing(reading, &state, !list->complete);
+	free(tokens);
+	write_result(reading, &table->result);
+}
+
+/* --- other systems' lists ---------------------------------------------------------------------------- */
+
+void read_named_flags(struct reading *reading, const struct line *line, const struct flag_name *names,
+		      size_t count)
+{
+	const char *at = line->at;
+
+	while (at < line->end) {
+		size_t length = 0;
+
+		while (at < line->end && (*at == ' ' || *at == '\t' || *at == ','))
+			at++;
+		while (at + length < line->end && at[length] != ' ' && at[length] != '\t' &&
+		       at[length] != ',')
+			length++;
+		for (size_t i = 0; i < count; i++)
+			if (strlen(names[i].name) == length && !strncmp(names[i].name, at, length))
+				reading_bits(reading, names[i].leaf, names[i].subleaf, names[i].reg,
+					     1u << names[i].bit, 1u << names[i].bit);
+		at += length;
+	}
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines of a text, and scanners of what stands in them. */
+#include "harness/cpu/read.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+bool line_next(const struct dump_text *text, struct line *line)
+{
+	const char *end = text->bytes + text->length;
+	const char *at = line->at ? line->end + 1 : text->bytes;
+	const char *newline;
+
+	if (at >= end)
+		return false;
+	newline = memchr(at, '\n', (size_t)(end - at));
+	line->at = at;
+	line->end = newline ? newline : end;
+	line->number++;
+	return true;
+}
+
+const char *text_find(const struct dump_text *text, const char *word)
+{
+	return memmem(text->bytes, text->length, word, strlen(word));
+}
+
+const char *line_find(const struct line *line, const char *word)
+{
+	return memmem(line->at, (size_t)(line->end - line->at), word, strlen(word));
+}
+
+const char *scan_blanks(const char *at)
+{
+	while (*at == ' ' || *at == '\t')
+		at++;
+	return at;
+}
+
+const char *scan_word(const char *at, const char *word)
+{
+	for (; *word; word++, at++)
+		if (*at != *word)
+			return NULL;
+	return at;
+}
+
+const char *scan_word_any_case(const char *at, const char *word)
+{
+	for (; *word; word++, at++)
+		if (tolower((unsigned char)*at) != tolower((unsigned char)*word))
+			return NULL;
+	return at;
+}
+
+static unsigned hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return (unsigned)(c - '0');
+	c = (char)(c | 0x20);
+	return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10) : 16;
+}
+
+const char *scan_hex(const char *at, unsigned least, unsigned most, uint32_t *value)
+{
+	unsigned count = 0, digit;
+
+	*value = 0;
+	for (; (digit = hex_digit(*at)) < 16; at++, count++) {
+		if (count == most)
+			return NULL;
+		*value = *value << 4 | digit;
+	}
+	return count < least ? NULL : at;
+}
+
+const char *scan_decimal(const char *at, uint32_t *value)
+{
+	uint64_t sum = 0;
+	const char *start = at;
+
+	for (; *at >= '0' && *at <= '9'; at++) {
+		sum = sum * 10 + (uint64_t)(*at - '0');
+		if (sum > UINT32_MAX)
+			return NULL;
+	}
+	*value = (uint32_t)sum;
+	return at == start ? NULL : at;
+}
+
+const char *scan_number(const char *at, uint32_t *value)
+{
+	if (at[0] == '0' && (at[1] == 'x' || at[1] == 'X'))
+		return scan_hex(at + 2, 1, 8, value);
+	return scan_decimal(at, value);
+}
+
+const char *scan_key(const char *at, const char *key, char mark)
+{
+	at = scan_word_any_case(scan_blanks(at), key);
+	if (!at)
+		return NULL;
+	at = scan_blanks(at);
+	return *at == mark ? scan_blanks(at + 1) : NULL;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * FreeBSD's boot messages: "Origin="GenuineIntel"  Id=0x506e3 ..." and "Features2=0x7ffafbbf<SSE3,...>".
+ * The words are CPUID registers as they are, and the names behind them say nothing more. A line that is
+ * missing is a register that is unknown: zero ones are not printed either.
+ */
+#include "harness/cpu/read.h"
+
+#include <string.h>
+
+static const struct {
+	const char *key;
+	uint32_t leaf, subleaf;
+	enum cpuid_register reg;
+} words[] = {
+	{ "Features", 1, 0, CPUID_EDX },
+	{ "Features2", 1, 0, CPUID_ECX },
+	{ "AMD Features", 0x80000001, 0, CPUID_EDX },
+	{ "AMD Features2", 0x80000001, 0, CPUID_ECX },
+	{ "Structured Extended Features", 7, 0, CPUID_EBX },
+	{ "Structured Extended Features2", 7, 0, CPUID_ECX },
+	{ "Structured Extended Features3", 7, 0, CPUID_EDX },
+	{ "XSAVE Features", 0xD, 1, CPUID_EAX },
+	{ "AMD Extended Feature Extensions ID EBX", 0x80000008, 0, CPUID_EBX },
+};
+
+/* The word before "=0x": the longest key that ends there. */
+static int find_word(const char *start, const char *end)
+{
+	size_t best = 0;
+	int found = -1;
+
+	for (int i = 0; i < (int)(sizeof(words) / sizeof(words[0])); i++) {
+		size_t length = strlen(words[i].key);
+
+		if (length > best && (size_t)(end - start) >= length &&
+		    !memcmp(end - length, words[i].key, length)) {
+			best = length;
+			found = i;
+		}
+	}
+	return found;
+}
+
+static void take_words(struct reading *reading, const struct line *line)
+{
+	const char *equals = line_find(line, "=0x");
+	uint32_t value;
+	const char *end;
+	int word = equals ? find_word(line->at, equals) : -1;
+
+	if (word < 0)
+		return;
+	end = scan_hex(equals + 3, 1, 8, &value);
+	if (!end || *end != '<') {
+		reading_warn(reading, line->number, "%s is cut off or damaged: unknown", words[word].key);
+		return;
+	}
+	reading_bits(reading, words[word].leaf, words[word].subleaf, words[word].reg, value, UINT32_MAX);
+}
+
+/* "Key = 0x..." with or without blanks round the sign; the value is whole where something follows. */
+static bool take_number(const struct line *line, const char *key, uint32_t *value)
+{
+	const char *at = line_find(line, key);
+
+	at = at ? scan_word(scan_blanks(at + strlen(key)), "=") : NULL;
+	at = at ? scan_number(scan_blanks(at), value) : NULL;
+	return at != NULL;
+}
+
+static void take_identity(struct reading *reading, const struct line *line)
+{
+	const char *at = line_find(line, "Origin");
+	uint32_t id, family, model, stepping;
+
+	at = at ? scan_word(scan_blanks(at + 6), "=") : NULL;
+	at = at ? scan_word(scan_blanks(at), "\"") : NULL;
+	if (!at)
+		return;
+	if (line->end - at > 12 && at[12] == '"')
+		reading_vendor(reading, at);
+	else
+		reading_warn(reading, line->number, "a vendor has 12 characters, this one has not");
+	if (take_number(line, "Id", &id) && take_number(line, "Family", &family))
+		reading_bits(reading, 1, 0, CPUID_EAX, id, UINT32_MAX);
+	else if (take_number(line, "Family", &family) && take_number(line, "Model", &model) &&
+		 take_number(line, "Stepping", &stepping))
+		reading_signature(reading, family, model, (long)stepping);
+	else
+		reading_warn(reading, line->number, "the signature is cut off or damaged: unknown");
+}
+
+/* "CPU: BRAND (2993.39-MHz K8-class CPU)" */
+static void take_brand(struct reading *reading, const struct line *line)
+{
+	const char *start = line_find(line, "CPU: "), *end;
+
+	if (!start)
+		return;
+	start += 5;
+	end = memmem(start, (size_t)(line->end - start), "-MHz", 4);
+	while (end && end > start && *end != '(')
+		end--;
+	while (end && end > start && end[-1] == ' ')
+		end--;
+	if (end > start)
+		reading_brand(reading, start, (size_t)(end - start));
+}
+
+static int read_freebsd(struct reading *reading, const struct dump_text *text, struct error *err)
+{
+	struct line line = { 0 };
+
+	(void)err;
+	while (line_next(text, &line)) {
+		take_brand(reading, &line);
+		take_identity(reading, &line);
+		take_words(reading, &line);
+	}
+	return 0;
+}
+
+const struct dump_reader reader_freebsd = {
+	.name = "FreeBSD boot messages",
+	.marks = { "Features=0x", "Features2=0x", "Origin=\"", "Origin = \"" },
+	.read = read_freebsd,
+};

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libvirt's XML: <cpudata> with the registers themselves (tests/cputestdata), and <cpu> of a domain, of the
+ * capabilities or of the domain capabilities: a model's name, and features by name and policy.
+ */
+#include <libxml/xmlreader.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/cpu/read.h"
+#include "harness/util/cleanup.h"
+
+/* From the element on: what a person writes around it is no XML. NULL where there is none. */
+static xmlTextReaderPtr open_at(const struct dump_text *text, const char *const elements[])
+{
+	const char *start = NULL;
+
+	for (size_t i = 0; elements[i] && !start; i++)
+		start = text_find(text, elements[i]);
+	if (!start || text->length - (size_t)(start - text->bytes) > INT32_MAX)
+		return NULL;
+	return xmlReaderForMemory(start, (int)(text->length - (size_t)(start - text->bytes)), NULL, NULL,
+				  XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
+					  XML_PARSE_NOBLANKS);
+}
+
+static bool is(const xmlChar *name, const char *other)
+{
+	return name && !strcmp((const char *)name, other);
+}
+
+static bool has_element(xmlTextReaderPtr xml, const char *name)
+{
+	return xmlTextReaderNodeType(xml) == XML_READER_TYPE_ELEMENT &&
+	       is(xmlTextReaderConstName(xml), name);
+}
+
+static bool ends_element(xmlTextReaderPtr xml, const char *name)
+{
+	return xmlTextReaderNodeType(xml) == XML_READER_TYPE_END_ELEMENT &&
+	       is(xmlTextReaderConstName(xml), name);
+}
+
+static char *attribute(xmlTextReaderPtr xml, const char *name)
+{
+	return (char *)xmlTextReaderGetAttribute(xml, (const xmlChar *)name);
+}
+
+static bool number_of(xmlTextReaderPtr xml, const char *name, uint32_t *number)
+{
+	CLEANUP_FREE char *value = attribute(xml, name);
+	const char *end = value ? scan_number(value, number) : NULL;
+
+	return end && !*end;
+}
+
+static unsigned line_of(xmlTextReaderPtr xml)
+{
+	return (unsigned)xmlTextReaderGetParserLineNumber(xml);
+}
+
+/* --- <cpudata> --------------------------------------------------------------------------------------- */
+
+static void take_leaf(struct reading *reading, xmlTextReaderPtr xml)
+{
+	static const char *const registers[] = { "eax", "ebx", "ecx", "edx" };
+	struct cpuid_leaf leaf = { 0 };
+
+	if (!number_of(xml, "eax_in", &leaf.leaf) && !number_of(xml, "function", &leaf.leaf))
+		return;
+	number_of(xml, "ecx_in", &leaf.subleaf);
+	for (int i = 0; i < 4; i++) {
+		if (number_of(xml, registers[i], &leaf.reg[i]))
+			continue;
+		reading_warn(reading, line_of(xml), "leaf 0x%x has no readable %s: left out", leaf.leaf,
+			     registers[i]);
+		return;
+	}
+	reading_leaf(reading, &leaf, 4);
+}
+
+static int read_cpudata(struct reading *reading, const struct dump_text *text, struct error *err)
+{
+	static const char *const elements[] = { "<cpudata", NULL };
+	xmlTextReaderPtr xml = open_at(text, elements);
+	CLEANUP_FREE char *architecture = NULL;
+	bool ended = false;
+	int result = 0;
+
+	while (xml && !ended && xmlTextReaderRead(xml) == 1) {
+		if (has_element(xml, "cpudata"))
+			architecture = attribute(xml, "arch");
+		else if (has_element(xml, "cpuid"))
+			take_leaf(reading, xml);
+		ended = ends_element(xml, "cpudata") || (architecture && strcmp(architecture, "x86"));
+	}
+	if (architecture && strcmp(architecture, "x86"))
+		result = error_set(err, ERROR_INPUT, "not of an x86 CPU, but of %.32s", architecture);
+	else if (!ended)
+		reading_warn(reading, 0, "the XML is cut off or damaged: leaves may be missing");
+	xmlFreeTextReader(xml);
+	return result;
+}
+
+const struct dump_reader reader_cpudata = {
+	.name = "libvirt <cpudata>",
+	.marks = { "<cpudata" },
+	.read = read_cpudata,
+};
+
+/* --- <cpu> ------------------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name, *vendor;
+} vendors[] = {
+	{ "Intel", "GenuineIntel" },   { "AMD", "AuthenticAMD" },     { "Hygon", "HygonGenuine" },
+	{ "Zhaoxin", "  Shanghai  " }, { "Centaur", "CentaurHauls" },
+};
+
+/* What a policy says of the bit; of "optional" the host decides. */
+static const struct {
+	const char *policy;
+	int on;
+} policies[] = {
+	{ "require", 1 }, { "force", 1 }, { "disable", 0 }, { "forbid", 0 }, { "optional", -1 },
+};
+
+static void take_vendor(struct reading *reading, const char *name, unsigned line)
+{
+	for (size_t i = 0; i < sizeof(vendors) / sizeof(vendors[0]); i++)
+		if (!strcmp(name, vendors[i].name)) {
+			reading_vendor(reading, vendors[i].vendor);
+			return;
+		}
+	reading_warn(reading, line, "unknown vendor '%s'", name);
+}
+
+static void take_feature(struct reading *reading, xmlTextReaderPtr xml)
+{
+	CLEANUP_FREE char *name = attribute(xml, "name");
+	CLEANUP_FREE char *policy = attribute(xml, "policy");
+	int index = name ? feature_find(name) : -1, on = policy ? -2 : 1;
+
+	for (size_t i = 0; policy && i < sizeof(policies) / sizeof(policies[0]); i++)
+		if (!strcmp(policy, policies[i].policy))
+			on = policies[i].on;
+	if (on == -2)
+		reading_warn(reading, line_of(xml), "unknown policy '%s'", policy);
+	else if (on == -1 && name)
+		reading_warn(reading, line_of(xml), "feature '%s' is optional: unknown", name);
+	else if (index >= 0)
+		reading_feature(reading, index, on);
+	else if (name && strncmp(name, "vmx-", 4)) /* those are bits of MSRs */
+		reading_warn(reading, line_of(xml), "unknown feature '%s'", name);
+}
+
+static void take_signature(struct reading *reading, xmlTextReaderPtr xml)
+{
+	uint32_t family, model, stepping;
+	bool has_stepping = number_of(xml, "stepping", &stepping);
+
+	if (number_of(xml, "family", &family) && number_of(xml, "model", &model) &&
+	    !reading_signature(reading, family, model, has_stepping ? (long)stepping : -1))
+		reading_warn(reading, line_of(xml), "no CPU can have this signature");
+}
+
+/* What is seen of a <cpu> so far. */
+struct definition {
+	bool inside;	 /* between <cpu> and </cpu> */
+	bool other_mode; /* in a <mode> that is not host-model: lists of what could be */
+	bool done;
+};
+
+static int take_element(struct reading *reading, struct definition *state, xmlTextReaderPtr xml,
+			struct error *err)
+{
+	CLEANUP_FREE char *text = NULL;
+
+	if (has_element(xml, "cpu")) {
+		state->inside = !xmlTextReaderIsEmptyElement(xml);
+	} else if (state->inside && has_element(xml, "mode")) {
+		text = attribute(xml, "name");
+		state->other_mode = !xmlTextReaderIsEmptyElement(xml) && text && strcmp(text, "host-model");
+	} else if (state->inside && ends_element(xml, "mode")) {
+		state->other_mode = false;
+	} else if (!state->inside || state->other_mode) {
+		return 0;
+	} else if (has_element(xml, "arch")) {
+		text = (char *)xmlTextReaderReadString(xml);
+		if (text && strcmp(text, "x86_64") && strcmp(text, "i686"))
+			return error_set(err, ERROR_INPUT, "not of an x86 CPU, but of %.32s", text);
+	} else if (has_element(xml, "model")) {
+		CLEANUP_FREE char *vendor = attribute(xml, "vendor_id");
+
+		if (vendor && strlen(vendor) == 12)
+			reading_vendor(reading, vendor);
+		text = (char *)xmlTextReaderReadString(xml);
+		if (text && *text && strlen(text) <= 60 && !reading->libvirt_model) {
+			reading->libvirt_model = xstrdup(text);
+			reading->touched = true;
+		}
+	} else if (has_element(xml, "vendor")) {
+		text = (char *)xmlTextReaderReadString(xml);
+		if (text)
+			take_vendor(reading, text, line_of(xml));
+	} else if (has_element(xml, "signature")) {
+		take_signature(reading, xml);
+	} else if (has_element(xml, "feature")) {
+		take_feature(reading, xml);
+	} else if (ends_element(xml, "cpu")) {
+		state->inside = false;
+		/* A topology has <cpu> elements too; the first that says something is the CPU. */
+		state->done = reading->touched;
+	}
+	return 0;
+}
+
+static int read_cpu_xml(struct reading *reading, const struct dump_text *text, struct error *err)
+{
+	static const char *const elements[] = { "<domainCapabilities", "<capabilities", "<domain ",
+						"<domain>", "<cpu ", "<cpu>", NULL };
+	xmlTextReaderPtr xml = open_at(text, elements);
+	struct definition state = { 0 };
+	int result = 0;
+
+	while (xml && !state.done && result == 0 && xmlTextReaderRead(xml) == 1)
+		result = take_element(reading, &state, xml, err);
+	if (reading->touched && !state.done && !result)
+		reading_warn(reading, 0, "the XML is cut off or damaged: features may be missing");
+	xmlFreeTextReader(xml);
+	return result;
+}
+
+const struct dump_reader reader_cpu_xml = {
+	.name = "libvirt <cpu>",
+	.marks = { "<cpu>", "<cpu " },
+	.read = read_cpu_xml,
+};
