@@ -19,7 +19,9 @@ struct connection_options {
 	enum accelerator { ACCEL_AUTO, ACCEL_KVM, ACCEL_TCG } accelerator;
 };
 
-/* ERROR_LAB with a remedy where libvirt, QEMU or the rights are missing. ACCEL_KVM that the host
+/* The first one forks the supervisor: call it before the first thread. libvirt opens its embedded driver
+ * once in the life of a process, so that connection cannot be opened anew after connection_close.
+ * ERROR_LAB with a remedy where libvirt, QEMU or the rights are missing. ACCEL_KVM that the host
  * cannot give is an error, ACCEL_AUTO takes KVM where it runs an ordinary guest, else TCG. */
 struct connection *connection_open(const struct connection_options *options, struct error *err);
 /* Destroys every domain that is left, removes the root, ends the supervisor. NULL is allowed. */

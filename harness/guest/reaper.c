@@ -2,10 +2,13 @@
 /* The thread that reaps the QEMUs that this process adopted. */
 #include "harness/guest/reaper.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -14,7 +17,7 @@
 #include "harness/util/text.h"
 
 /* How long libvirt may take to reap a child of its own before the reaper looks again. */
-#define NAP_US 1000
+#define NAP_US 3000
 
 struct reaper {
 	pthread_t thread;
@@ -22,15 +25,20 @@ struct reaper {
 	int was_subreaper;
 };
 
-/* The name and the session of a process that may be a zombie. */
-static bool look_up(pid_t pid, char name[32], pid_t *session)
+struct looked_up {
+	char name[32], state;
+	pid_t parent, session;
+};
+
+/* Of a process that may be a zombie. */
+static bool look_up(const char *pid, struct looked_up *found)
 {
 	CLEANUP_FD int fd = -1;
-	char path[64], stat[512];
+	char path[sizeof("/proc//stat") + 256], stat[512];
 	const char *open_paren, *close_paren;
 	ssize_t got;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
@@ -42,23 +50,42 @@ static bool look_up(pid_t pid, char name[32], pid_t *session)
 	close_paren = strrchr(stat, ')');
 	if (!open_paren || !close_paren)
 		return false;
-	snprintf(name, 32, "%.*s", (int)(close_paren - open_paren - 1), open_paren + 1);
-	return sscanf(close_paren + 1, " %*c %*d %*d %d", session) == 1;
+	snprintf(found->name, sizeof(found->name), "%.*s", (int)(close_paren - open_paren - 1),
+		 open_paren + 1);
+	return sscanf(close_paren + 1, " %c %d %*d %d", &found->state, &found->parent,
+		      &found->session) == 3;
 }
 
 /*
- * libvirt's children stay in our session, but for the one that makes QEMU a daemon: it leads a
- * session of its own, without being QEMU. Of QEMU's own -daemonize the same holds, but that it is
- * QEMU.
+ * Reaps a child of ours that ended, if it was adopted. libvirt's children stay in our session, but
+ * for the one that makes QEMU a daemon: it leads a session of its own, without being QEMU. Of
+ * QEMU's own -daemonize the same holds, but that it is QEMU.
  */
-static bool is_adopted(const struct reaper *reaper, pid_t pid)
+static bool reap_adopted(const struct reaper *reaper, const char *pid)
 {
-	char name[32];
-	pid_t session;
+	const pid_t number = (pid_t)strtol(pid, NULL, 10);
+	struct looked_up child;
 
-	if (!look_up(pid, name, &session) || session == reaper->session)
+	if (!look_up(pid, &child) || child.state != 'Z' || child.parent != getpid() ||
+	    child.session == reaper->session)
 		return false;
-	return session != pid || !strncmp(name, "qemu", 4);
+	if (child.session == number && strncmp(child.name, "qemu", 4))
+		return false;
+	return waitpid(number, NULL, WNOHANG) == number;
+}
+
+/* Behind a child that somebody else has yet to reap, waitid shows no other. */
+static void reap_all_adopted(const struct reaper *reaper)
+{
+	const struct dirent *entry;
+	DIR *proc = opendir("/proc");
+
+	if (!proc)
+		return;
+	while ((entry = readdir(proc)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			reap_adopted(reaper, entry->d_name);
+	closedir(proc);
 }
 
 static void *run(void *opaque)
@@ -67,20 +94,22 @@ static void *run(void *opaque)
 
 	for (;;) {
 		siginfo_t child = { 0 };
-		bool ours;
+		char pid[16];
 
 		if (waitid(P_ALL, 0, &child, WEXITED | WNOWAIT) < 0) {
 			if (errno == EINTR)
 				continue;
 			return NULL;
 		}
-		ours = child.si_pid == reaper->last;
-		if (ours || is_adopted(reaper, child.si_pid))
+		if (child.si_pid == reaper->last) {
 			waitpid(child.si_pid, NULL, 0);
-		else
-			usleep(NAP_US);
-		if (ours)
 			return NULL;
+		}
+		snprintf(pid, sizeof(pid), "%d", (int)child.si_pid);
+		if (reap_adopted(reaper, pid))
+			continue;
+		usleep(NAP_US);
+		reap_all_adopted(reaper);
 	}
 }
 

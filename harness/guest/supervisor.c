@@ -167,16 +167,21 @@ static _Noreturn void supervise(int fd)
 
 int supervisor_start(struct supervisor *supervisor, struct error *err)
 {
+	sigset_t all, before;
 	int ends[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return error_set(err, ERROR_LAB, "no socket for the supervisor: %s",
 				 strerror(errno));
+	/* Until it is deaf to them, a signal to the group would end it. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
 	supervisor->pid = fork();
 	if (supervisor->pid == 0) {
 		close(ends[1]);
 		supervise(ends[0]);
 	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	close(ends[0]);
 	if (supervisor->pid < 0) {
 		close(ends[1]);
