@@ -156,21 +156,23 @@ static void row(void *context, const struct cell_result *result)
 	if (result->verdict == VERDICT_PASS && !state->all)
 		return;
 	result_signature(signature, result);
-	fprintf(state->out, "  %s%s %-8s%s  %-*s  %-*s",
+	fprintf(state->out, "  %s%s %-8s%s  %-*s  %s",
 		on(state, marks[result->verdict].colour, colour),
 		options->utf8 ? marks[result->verdict].utf8 : marks[result->verdict].ascii,
 		verdict_name(result->verdict), off(state), (int)state->name_width, result->name,
-		(int)state->signature_width, signature);
+		signature);
 	used = 2 + 2 + 8 + 2 + state->name_width + 2 + state->signature_width;
 	result_reason(&reason, result);
-	if (reason.length)
-		fprintf(state->out, "%s%s",
-			used + 2 + reason.length > options->width ? "\n      " : "  ",
-			text_string(&reason));
+	if (reason.length && used + 2 + reason.length > options->width)
+		fprintf(state->out, "\n      %s", text_string(&reason));
+	else if (reason.length)
+		fprintf(state->out, "%*s  %s", (int)(state->signature_width - strlen(signature)),
+			"", text_string(&reason));
 	if (result->tries > 1)
 		fprintf(state->out, "  (%u tries)", result->tries);
 	fputc('\n', state->out);
-	mismatched_picks(state, result);
+	if (state->all)
+		mismatched_picks(state, result);
 	for (size_t i = 0; i < result->pick_count; i++)
 		if (result->picks[i].verdict == VERDICT_FAIL)
 			blamed_pick(state, &result->picks[i]);
