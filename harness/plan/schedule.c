@@ -473,7 +473,8 @@ int schedule_run(const struct plan *plan, const struct plan_options *options,
 	pthread_mutex_destroy(&schedule.lock);
 	expected_close(&schedule.expected);
 	if (failure.kind != ERROR_NONE) {
-		*err = failure;
+		if (err)
+			*err = failure;
 		return -1;
 	}
 	if (schedule.unfinished)
