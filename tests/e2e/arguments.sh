@@ -69,6 +69,11 @@ refused list cpus --jsn
 refused show
 refused show skylake-y
 refused doctor now
+refused cpuid
+refused cpuid /no/such/dump
+refused cpuid skylake-y
+refused cpuid skylake-x --to xml
+refused cpuid-diff skylake-x
 
 exits 3 "a connection that nobody serves" -c nosuch:///system run skylake-x
 check "one line says so" lines 1 err
@@ -80,7 +85,7 @@ mkdir other && echo mine >other/plan.jsonl
 exits 2 "a folder that is no results folder" run --results other --resume skylake-x
 check "it is untouched" [ "$(cat other/plan.jsonl)" = mine ]
 
-for command in '' run replay list show doctor; do
+for command in '' run replay list show cpuid cpuid-diff doctor; do
 	# shellcheck disable=SC2086 # no word where there is no command
 	exits 0 "quirklab $command --help" $command --help
 	check "it is a help" grep -q usage out

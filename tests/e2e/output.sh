@@ -39,4 +39,14 @@ exits 0 "show" show skylake-x
 exits 0 "show --json" show skylake-x --json
 check "it is JSON" jq -e . out
 exits 0 "doctor" doctor
+exits 0 "cpuid" cpuid skylake-x --to json
+check "it is JSON, and that CPU" jq -e '(if type == "array" then .[0] else . end) | .family == 6 and .model == 85' out
+exits 0 "cpuid as a dump" cpuid skylake-x --to cpuid-r
+cp out dump
+exits 0 "the dump is read again" cpuid ./dump
+exits 0 "and has no difference" cpuid-diff skylake-x ./dump
+exits 1 "another CPU has" cpuid-diff skylake-x broadwell-x
+exits 0 "libvirt's form" cpuid skylake-x --to libvirt
+check "it is XML" xmllint --noout out
+"$program" cpuid - <dump >out 2>err && check "standard input" test -s out
 finish
