@@ -6,10 +6,12 @@
 
 /*
  * Seconds at a scale of 1 on a machine with a core for each guest, under TCG. A bare guest sends a
- * frame every few milliseconds, the first one within 0.2 s. Linux is silent for 2 s of its boot
+ * frame every few milliseconds, the first one within 0.2 s; but a rack waits up to 8 s for a CPU
+ * that does not start (START_TRIES in images/bare/rack.c). Linux is silent for 2 s of its boot
  * (`quiet`), and a foreign subject that is single-stepped by ptrace for longer.
  */
-#define BARE_LIMIT    5.0
+#define CREATE_LIMIT  60.0
+#define BARE_LIMIT    10.0
 #define LINUX_LIMIT   30.0
 #define BARE_WALL     60.0
 #define BARE_CPU_WALL 5.0
@@ -17,7 +19,7 @@
 #define KVM_FACTOR    0.5
 
 void watchdog_start(struct watchdog *watchdog, const struct guest_request *request,
-		    const struct watchdog_load *load, double now)
+		    const struct watchdog_load *load)
 {
 	const bool bare = request->image == GUEST_BARE;
 	double factor = load->timeout_scale > 0 ? load->timeout_scale : 1;
@@ -30,9 +32,14 @@ void watchdog_start(struct watchdog *watchdog, const struct guest_request *reque
 		.limit = factor * (bare ? BARE_LIMIT : LINUX_LIMIT),
 		.wall = factor * (bare ? BARE_WALL + BARE_CPU_WALL * (double)request->cpu_count
 				       : LINUX_WALL),
-		.begin = now,
-		.progress = now,
+		.create = factor * CREATE_LIMIT,
 	};
+}
+
+void watchdog_resume(struct watchdog *watchdog, double now)
+{
+	watchdog->begin = now;
+	watchdog->progress = now;
 }
 
 void watchdog_report(struct watchdog *watchdog, size_t bytes, size_t frames, double now)

@@ -334,7 +334,7 @@ START_TEST(rack_command_types)
 }
 END_TEST
 
-/* --- the watchdog: 5 s for a bare guest, 30 s for Linux, 65 s and 600 s in all
+/* --- the watchdog: 10 s for a bare guest, 30 s for Linux, 65 s and 600 s in all
  * ----------------------- */
 
 static struct watchdog watch(enum guest_image image, double scale, unsigned guests, unsigned cores)
@@ -345,7 +345,8 @@ static struct watchdog watch(enum guest_image image, double scale, unsigned gues
 					    .cores = cores };
 	struct watchdog watchdog;
 
-	watchdog_start(&watchdog, &request, &load, 100);
+	watchdog_start(&watchdog, &request, &load);
+	watchdog_resume(&watchdog, 100);
 	return watchdog;
 }
 
@@ -361,21 +362,23 @@ static bool bites(const struct watchdog *watchdog, double now)
 START_TEST(watchdog_limits)
 {
 	struct watchdog bare = watch(GUEST_BARE, 1, 1, 2);
-	struct watchdog linux_guest_ = watch(GUEST_LINUX, 1, 1, 2);
+	struct watchdog silent_linux = watch(GUEST_LINUX, 1, 1, 2);
 	struct watchdog slow = watch(GUEST_BARE, 3, 1, 2);
 	struct watchdog crowded = watch(GUEST_BARE, 1, 8, 2);
 	struct watchdog unscaled = watch(GUEST_BARE, 0, 0, 0);
 
-	ck_assert(!bites(&bare, 104.9));
-	ck_assert(bites(&bare, 105.1));
-	ck_assert(!bites(&linux_guest_, 129.9));
-	ck_assert(bites(&linux_guest_, 130.1));
-	ck_assert(!bites(&slow, 114.9));
-	ck_assert(bites(&slow, 115.1));
-	ck_assert(!bites(&crowded, 119.9));
-	ck_assert(bites(&crowded, 120.1));
-	ck_assert(!bites(&unscaled, 104.9));
-	ck_assert(bites(&unscaled, 105.1));
+	ck_assert(!bites(&bare, 109.9));
+	ck_assert(bites(&bare, 110.1));
+	ck_assert(!bites(&silent_linux, 129.9));
+	ck_assert(bites(&silent_linux, 130.1));
+	ck_assert(!bites(&slow, 129.9));
+	ck_assert(bites(&slow, 130.1));
+	ck_assert(!bites(&crowded, 139.9));
+	ck_assert(bites(&crowded, 140.1));
+	ck_assert(!bites(&unscaled, 109.9));
+	ck_assert(bites(&unscaled, 110.1));
+	ck_assert_double_eq(bare.create, 60);
+	ck_assert_double_eq(slow.create, 180);
 }
 END_TEST
 
@@ -384,12 +387,12 @@ START_TEST(watchdog_progress)
 	struct watchdog watchdog = watch(GUEST_BARE, 1, 1, 1);
 
 	watchdog_report(&watchdog, 100, 1, 104);
-	ck_assert(!bites(&watchdog, 108.9));
+	ck_assert(!bites(&watchdog, 113.9));
 	watchdog_console(&watchdog, 1, 108);
-	ck_assert(!bites(&watchdog, 112.9));
+	ck_assert(!bites(&watchdog, 117.9));
 	/* Bytes that make no frame are no progress. */
 	watchdog_report(&watchdog, 100000, 0, 112);
-	ck_assert(bites(&watchdog, 113.1));
+	ck_assert(bites(&watchdog, 118.1));
 }
 END_TEST
 
@@ -419,7 +422,7 @@ START_TEST(watchdog_floods)
 	/* A console beyond what is kept is no progress any more. */
 	watchdog_console(&console, 1 << 20, 101);
 	watchdog_console(&console, 1, 105);
-	ck_assert(bites(&console, 106.1));
+	ck_assert(bites(&console, 111.1));
 }
 END_TEST
 
