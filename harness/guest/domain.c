@@ -74,12 +74,13 @@ static void add_vcpu(xmlNodePtr domain, const struct guest_request *request)
 
 /*
  * microvm starts in half of the time: no SeaBIOS, no PCI. It cannot plug CPUs; and under TCG every
- * second boot of a Linux kernel hung there.
+ * second boot of a Linux kernel hung there. And a name means another CPU there: QEMU's microvm takes
+ * the newest version of a model (Haswell-v4, EPYC-v4), pc the first.
  */
 static bool uses_microvm(const struct domain_plan *plan)
 {
 	return plan->microvm && plan->request->image == GUEST_BARE &&
-	       !domain_is_rack(plan->request);
+	       !domain_is_rack(plan->request) && !plan->request->cpus[0]->model;
 }
 
 static void add_os(xmlNodePtr domain, const struct domain_plan *plan)
