@@ -23,8 +23,9 @@ const struct command lab_commands[] = {
 	  "booted; 3 the lab could not work; 130 interrupted. With --bisect: 0 pass, 1 fail, 125 "
 	  "else.",
 	  run_option_rows, command_run },
-	{ "replay", "[SPEC...]", "judge the choices for each CPU on this host, without any guest",
-	  "SPEC as for 'run'; models means those of models.tsv. Only the choice is judged: what "
+	{ "replay", "[SPEC|FILE|-]...", "judge the choices for each CPU on this host, without any guest",
+	  "SPEC and FILE as for 'cpuid'; models means those of models.tsv. Thousands of files may be given; one\n"
+	  "that cannot be read is a line on stderr, and exit status 2 at the end. Only the choice is judged: what "
 	  "the\n"
 	  "chosen path really does is not seen here, so there are no records (--output jsonl of "
 	  "'run').\n"

@@ -103,7 +103,7 @@ int cpus_collect(struct cpu_list *list, const struct cpu_tables *tables, char *c
 	return 0;
 }
 
-static int compare(const void *left, const void *right)
+int cpus_compare(const void *left, const void *right)
 {
 	const struct cpu *a = left, *b = right;
 	int vendor = strcmp(a->vendor, b->vendor);
@@ -121,5 +121,5 @@ static int compare(const void *left, const void *right)
 
 void cpus_sort(struct cpu_list *list)
 {
-	qsort(list->cpus, list->count, sizeof(*list->cpus), compare);
+	qsort(list->cpus, list->count, sizeof(*list->cpus), cpus_compare);
 }

@@ -168,6 +168,21 @@ void reading_vendor(struct reading *reading, const char *bytes)
 	}
 }
 
+void reading_vendor_named(struct reading *reading, const struct line *value)
+{
+	const char *end = value->end;
+
+	while (end > value->at && (end[-1] == ' ' || end[-1] == '\t'))
+		end--;
+	/* The one vendor with blanks at both ends, which tools trim. */
+	if (end - value->at == 8 && !memcmp(value->at, "Shanghai", 8))
+		reading_vendor(reading, "  Shanghai  ");
+	else if (value->end - value->at >= 12 && end - value->at <= 12)
+		reading_vendor(reading, value->at);
+	else
+		reading_warn(reading, value->number, "a vendor has 12 characters, this one has not");
+}
+
 bool reading_signature(struct reading *reading, uint32_t family, uint32_t model, long stepping)
 {
 	/* Type bits 13:12 and what is reserved are not in the numbers. */
@@ -364,8 +379,10 @@ static void fill(const struct dump_cpu *kind, struct cpuid_dump *out)
 		struct cpuid_leaf leaf = { .leaf = from->leaf, .subleaf = from->subleaf };
 
 		memcpy(leaf.reg, from->reg, sizeof(leaf.reg));
-		if (leaf.leaf != 1 && !leaf.subleaf && from->known[CPUID_EAX] != ALL)
-			leaf.reg[CPUID_EAX] = ALL;
+		for (size_t j = 0; j < sizeof(bases) / sizeof(bases[0]); j++)
+			if (leaf.leaf == bases[j] && leaf.leaf != 1 && !leaf.subleaf &&
+			    from->known[CPUID_EAX] != ALL)
+				leaf.reg[CPUID_EAX] = ALL;
 		if (!leaf.leaf && !leaf.subleaf)
 			high_level = leaf.reg[CPUID_EAX] >= 7;
 		cpuid_add(out, &leaf);
@@ -435,12 +452,22 @@ static void work_out_vendor(struct dump_cpu *kind)
 	memcpy(kind->cpu.vendor + 8, &zero->reg[CPUID_ECX], 4);
 }
 
+/* By the kernel's name, which is in the table: no other spelling is looked for. */
+static int row_of(const char *name)
+{
+	int row = 0;
+
+	while (strcmp(features[row].name, name))
+		row++;
+	return row;
+}
+
 static void work_out(struct reading *reading, struct dump_cpu *kind)
 {
 	const struct dump_leaf *zero = find(kind->leaves, kind->leaf_count, 0, 0);
 	const struct dump_leaf *one = find(kind->leaves, kind->leaf_count, 1, 0);
 	char *model = kind->cpu.libvirt_model;
-	int lm = feature_find("lm"), syscall = feature_find("syscall");
+	int lm = row_of("lm"), syscall = row_of("syscall");
 	struct cpuid_dump filled = { 0 };
 
 	kind->family_known = one && (one->known[CPUID_EAX] & 0x0FF00F00u) == 0x0FF00F00u;
@@ -466,7 +493,7 @@ static void work_out(struct reading *reading, struct dump_cpu *kind)
 		feature_put(&kind->cpu.known, syscall, true);
 		feature_put(&kind->cpu.on, syscall, true);
 	}
-	if (feature_in(&kind->cpu.on, feature_find("hypervisor")))
+	if (feature_in(&kind->cpu.on, row_of("hypervisor")))
 		snprintf(kind->cpu.note, sizeof(kind->cpu.note), "the dump was taken in a guest");
 	if (one && one->reg[CPUID_EAX] & one->known[CPUID_EAX] & 0x3000u)
 		reading_warn(reading, 0, "leaf 1 EAX has processor type %u, which no guest can be given",

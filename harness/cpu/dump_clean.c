@@ -98,6 +98,35 @@ static bool plain(unsigned char c)
 	return (c >= ' ' && c < 0x7F) || c == '\t';
 }
 
+#define EACH_BYTE(value) (0x0101010101010101ULL * (value))
+
+/* Eight bytes at once, all from ' ' to '~': no high bit, none below ' ', none 0x7F. */
+static bool plain_8(const char *at)
+{
+	uint64_t bytes;
+
+	memcpy(&bytes, at, sizeof(bytes));
+	return !((bytes | (bytes - EACH_BYTE(' ')) | (bytes + EACH_BYTE(1))) & EACH_BYTE(0x80));
+}
+
+/* Moves a run of plain bytes down over what was dropped before it. */
+static void move_plain(char **to, const char **at, const char *end)
+{
+	const char *from = *at;
+
+	for (;;) {
+		if (end - *at >= 8 && plain_8(*at))
+			*at += 8;
+		else if (*at < end && plain((unsigned char)**at))
+			*at += 1;
+		else
+			break;
+	}
+	if (*to != from)
+		memmove(*to, from, (size_t)(*at - from));
+	*to += *at - from;
+}
+
 int text_clean(struct dump_text *text)
 {
 	enum byte_order order = byte_order((const unsigned char *)text->bytes, text->length);
@@ -123,7 +152,7 @@ int text_clean(struct dump_text *text)
 			if (at < end && *at == '[')
 				at = skip_stamp(at, end);
 		} else if (plain(c)) {
-			*to++ = *at++;
+			move_plain(&to, &at, end);
 		} else if (c == '\n' || c == '\r') {
 			at += c == '\r' && at + 1 < end && at[1] == '\n' ? 2 : 1;
 			*to++ = '\n';

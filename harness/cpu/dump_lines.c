@@ -9,13 +9,21 @@
 
 static const char *const register_names[] = { "eax", "ebx", "ecx", "edx" };
 
+static bool is_mark(char c, const char *marks)
+{
+	for (; *marks; marks++)
+		if (c == *marks)
+			return true;
+	return false;
+}
+
 unsigned scan_registers(const char *at, const char *const words[4], const char *marks,
 			uint32_t reg[4], const char **end)
 {
 	unsigned count = 0;
 
 	for (; at && count < 4; count++) {
-		while (*at && *at != '\n' && strchr(marks, *at))
+		while (is_mark(*at, marks))
 			at++;
 		at = scan_word(at, words[count]);
 		at = at ? scan_hex(at, 8, 8, &reg[count]) : NULL;

@@ -96,6 +96,12 @@ const char *scan_number(const char *at, uint32_t *value)
 	return scan_decimal(at, value);
 }
 
+const char *scan_whole_number(const char *at, uint32_t *value)
+{
+	at = scan_number(at, value);
+	return at && (*at == '\n' || *at == ' ' || *at == '\t') ? at : NULL;
+}
+
 const char *scan_key(const char *at, const char *key, char mark)
 {
 	at = scan_word_any_case(scan_blanks(at), key);

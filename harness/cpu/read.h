@@ -44,6 +44,8 @@ const char *scan_hex(const char *at, unsigned least, unsigned most, uint32_t *va
 const char *scan_decimal(const char *at, uint32_t *value);
 /* Decimal, or hexadecimal with 0x. */
 const char *scan_number(const char *at, uint32_t *value);
+/* The same, of which nothing is missing: at the end of the text a number may have lost digits. */
+const char *scan_whole_number(const char *at, uint32_t *value);
 /* "key  <blanks><mark><blanks>": where the value begins, if the line has this key. */
 const char *scan_key(const char *at, const char *key, char mark);
 
@@ -85,6 +87,8 @@ void reading_leaf(struct reading *reading, const struct cpuid_leaf *leaf, unsign
 uint32_t reading_place(struct reading *reading, const struct cpuid_leaf *leaf);
 
 void reading_vendor(struct reading *reading, const char *bytes); /* 12 of them */
+/* The same from a line's value, of which nothing may be missing; else a warning. */
+void reading_vendor_named(struct reading *reading, const struct line *value);
 /* Full numbers; false where no CPU can have them. The stepping may be -1: not said. */
 bool reading_signature(struct reading *reading, uint32_t family, uint32_t model, long stepping);
 void reading_brand(struct reading *reading, const char *bytes, size_t length);

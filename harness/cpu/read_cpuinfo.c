@@ -86,13 +86,11 @@ static size_t trimmed(const struct line *value)
 	return length;
 }
 
-/* A whole number and nothing behind it that could be more of it. */
 static bool number_of(const struct block *block, enum key key, uint32_t *number)
 {
 	const struct line *value = &block->values[key];
-	const char *end = value->at ? scan_number(value->at, number) : NULL;
 
-	return end && (end == value->end || *end == ' ' || *end == '\t');
+	return value->at && scan_whole_number(value->at, number);
 }
 
 static void take_signature(struct reading *reading, const struct block *block)
@@ -103,7 +101,8 @@ static void take_signature(struct reading *reading, const struct block *block)
 	if (!number_of(block, KEY_FAMILY, &family) || !number_of(block, KEY_MODEL, &model))
 		return;
 	if (!has_stepping)
-		reading_warn(reading, block->values[KEY_MODEL].number, "no stepping: unknown");
+		reading_warn(reading, block->values[KEY_MODEL].number,
+			     "no stepping, or one that is cut off: unknown");
 	if (!reading_signature(reading, family, model, has_stepping ? (long)stepping : -1))
 		reading_warn(reading, block->values[KEY_MODEL].number,
 			     "family %u, model %u: no CPU can have these", family, model);
@@ -122,7 +121,7 @@ static void take_sizes(struct reading *reading, const struct block *block)
 	/* "46 bits physical, 48 bits virtual" */
 	at = sizes->at ? scan_decimal(sizes->at, &number) : NULL;
 	at = at ? scan_word(at, " bits physical, ") : NULL;
-	if (at && scan_decimal(at, &other) && number < 256 && other < 256)
+	if (at && scan_whole_number(at, &other) && number < 256 && other < 256)
 		reading_bits(reading, 0x80000008u, 0, CPUID_EAX, number | other << 8, 0xFFFF);
 }
 
@@ -134,17 +133,8 @@ static void end_block(struct reading *reading, struct block *block)
 	if (!block->any)
 		return;
 	reading_cpu(reading, number_of(block, KEY_PROCESSOR, &number) ? (long)number : -1);
-	/* "  Shanghai  " keeps its blanks in the kernel's line; the value begins behind one blank. */
-	if (vendor->at) {
-		const char *at = vendor->at;
-
-		while (at > vendor->at - 2 && at[-1] == ' ' && vendor->end - at < 12)
-			at--;
-		if (vendor->end - at >= 12 && trimmed(vendor) + (size_t)(vendor->at - at) <= 12)
-			reading_vendor(reading, at);
-		else
-			reading_warn(reading, vendor->number, "a vendor has 12 characters, this one has not");
-	}
+	if (vendor->at)
+		reading_vendor_named(reading, vendor);
 	take_signature(reading, block);
 	take_sizes(reading, block);
 	if (name->at)

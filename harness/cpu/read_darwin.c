@@ -89,11 +89,11 @@ static int read_darwin(struct reading *reading, const struct dump_text *text, st
 		if (at && at < line.end)
 			reading_brand(reading, at, (size_t)(line.end - at));
 		at = value_of(&line, "family");
-		has_family |= at && scan_decimal(at, &family);
+		has_family |= at && scan_whole_number(at, &family);
 		at = value_of(&line, "model");
-		has_model |= at && scan_decimal(at, &model);
+		has_model |= at && scan_whole_number(at, &model);
 		at = value_of(&line, "stepping");
-		has_stepping |= at && scan_decimal(at, &stepping);
+		has_stepping |= at && scan_whole_number(at, &stepping);
 		rest.at = value_of(&line, "features");
 		rest.at = rest.at ? rest.at : value_of(&line, "leaf7_features");
 		rest.at = rest.at ? rest.at : value_of(&line, "extfeatures");
@@ -106,7 +106,7 @@ static int read_darwin(struct reading *reading, const struct dump_text *text, st
 		has_family = true;
 	}
 	if (has_model && !has_stepping)
-		reading_warn(reading, 0, "no stepping: unknown");
+		reading_warn(reading, 0, "no stepping, or one that is cut off: unknown");
 	if (has_family && has_model &&
 	    !reading_signature(reading, family, model, has_stepping ? (long)stepping : -1))
 		reading_warn(reading, 0, "family %u, model %u: no CPU can have these", family, model);

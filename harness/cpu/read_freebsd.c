@@ -65,7 +65,7 @@ static bool take_number(const struct line *line, const char *key, uint32_t *valu
 	const char *at = line_find(line, key);
 
 	at = at ? scan_word(scan_blanks(at + strlen(key)), "=") : NULL;
-	at = at ? scan_number(scan_blanks(at), value) : NULL;
+	at = at ? scan_whole_number(scan_blanks(at), value) : NULL;
 	return at != NULL;
 }
 

@@ -10,16 +10,28 @@
 #include "harness/cpu/read.h"
 #include "harness/util/cleanup.h"
 
-/* From the element on: what a person writes around it is no XML. NULL where there is none. */
-static xmlTextReaderPtr open_at(const struct dump_text *text, const char *const elements[])
-{
-	const char *start = NULL;
+/* Root elements: how they begin, and how they end. */
+struct root {
+	const char *start, *end;
+};
 
-	for (size_t i = 0; elements[i] && !start; i++)
-		start = text_find(text, elements[i]);
-	if (!start || text->length - (size_t)(start - text->bytes) > INT32_MAX)
+/* From the element's start to its end: what a person writes around it is no XML. NULL where there is none. */
+static xmlTextReaderPtr open_root(const struct dump_text *text, const struct root roots[])
+{
+	const char *start = NULL, *end;
+	size_t i, length;
+
+	for (i = 0; roots[i].start && !start; i++)
+		start = text_find(text, roots[i].start);
+	if (!start)
 		return NULL;
-	return xmlReaderForMemory(start, (int)(text->length - (size_t)(start - text->bytes)), NULL, NULL,
+	length = text->length - (size_t)(start - text->bytes);
+	end = memmem(start, length, roots[i - 1].end, strlen(roots[i - 1].end));
+	if (end)
+		length = (size_t)(end - start) + strlen(roots[i - 1].end);
+	if (length > INT32_MAX)
+		return NULL;
+	return xmlReaderForMemory(start, (int)length, NULL, NULL,
 				  XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
 					  XML_PARSE_NOBLANKS);
 }
@@ -81,8 +93,8 @@ static void take_leaf(struct reading *reading, xmlTextReaderPtr xml)
 
 static int read_cpudata(struct reading *reading, const struct dump_text *text, struct error *err)
 {
-	static const char *const elements[] = { "<cpudata", NULL };
-	xmlTextReaderPtr xml = open_at(text, elements);
+	static const struct root roots[] = { { "<cpudata", "</cpudata>" }, { NULL, NULL } };
+	xmlTextReaderPtr xml = open_root(text, roots);
 	CLEANUP_FREE char *architecture = NULL;
 	bool ended = false;
 	int result = 0;
@@ -217,9 +229,16 @@ static int take_element(struct reading *reading, struct definition *state, xmlTe
 
 static int read_cpu_xml(struct reading *reading, const struct dump_text *text, struct error *err)
 {
-	static const char *const elements[] = { "<domainCapabilities", "<capabilities", "<domain ",
-						"<domain>", "<cpu ", "<cpu>", NULL };
-	xmlTextReaderPtr xml = open_at(text, elements);
+	static const struct root roots[] = {
+		{ "<domainCapabilities", "</domainCapabilities>" },
+		{ "<capabilities", "</capabilities>" },
+		{ "<domain ", "</domain>" },
+		{ "<domain>", "</domain>" },
+		{ "<cpu ", "</cpu>" },
+		{ "<cpu>", "</cpu>" },
+		{ NULL, NULL },
+	};
+	xmlTextReaderPtr xml = open_root(text, roots);
 	struct definition state = { 0 };
 	int result = 0;
 

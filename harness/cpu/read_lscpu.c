@@ -124,20 +124,15 @@ static void take_line(struct summary_lines *lines, const struct line *line)
 static void take_summary(struct reading *reading, struct summary_lines *lines)
 {
 	uint32_t family, model, stepping;
-	bool has_stepping = lines->stepping.at && scan_number(lines->stepping.at, &stepping);
+	bool has_stepping = lines->stepping.at && scan_whole_number(lines->stepping.at, &stepping);
 	size_t length = lines->name.at ? (size_t)(lines->name.end - lines->name.at) : 0;
-	const struct line *vendor = &lines->vendor;
 
-	if (vendor->at && vendor->end - vendor->at >= 12)
-		reading_vendor(reading, vendor->at);
-	else if (vendor->at && scan_word(vendor->at, "Shanghai"))
-		reading_vendor(reading, "  Shanghai  "); /* lscpu trims it */
-	else if (vendor->at)
-		reading_warn(reading, vendor->number, "a vendor has 12 characters, this one has not");
-	if (lines->family.at && lines->model.at && scan_number(lines->family.at, &family) &&
-	    scan_number(lines->model.at, &model)) {
+	if (lines->vendor.at)
+		reading_vendor_named(reading, &lines->vendor);
+	if (lines->family.at && lines->model.at && scan_whole_number(lines->family.at, &family) &&
+	    scan_whole_number(lines->model.at, &model)) {
 		if (!has_stepping)
-			reading_warn(reading, lines->model.number, "no stepping: unknown");
+			reading_warn(reading, lines->model.number, "no stepping, or one that is cut off: unknown");
 		if (!reading_signature(reading, family, model, has_stepping ? (long)stepping : -1))
 			reading_warn(reading, lines->model.number,
 				     "family %u, model %u: no CPU can have these", family, model);
