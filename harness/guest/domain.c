@@ -74,8 +74,8 @@ static void add_vcpu(xmlNodePtr domain, const struct guest_request *request)
 
 /*
  * microvm starts in half of the time: no SeaBIOS, no PCI. It cannot plug CPUs; and under TCG every
- * second boot of a Linux kernel hung there. And a name means another CPU there: QEMU's microvm takes
- * the newest version of a model (Haswell-v4, EPYC-v4), pc the first.
+ * second boot of a Linux kernel hung there. And a name means another CPU there: QEMU's microvm
+ * takes the newest version of a model (Haswell-v4, EPYC-v4), pc the first.
  */
 static bool uses_microvm(const struct domain_plan *plan)
 {
