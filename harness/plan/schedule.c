@@ -478,7 +478,7 @@ int schedule_run(const struct plan *plan, const struct plan_options *options,
 		return -1;
 	}
 	if (schedule.unfinished)
-		return error_set(err, ERROR_LAB, "interrupted: %zu cells have no result",
-				 schedule.unfinished);
+		return error_set(err, ERROR_LAB, "interrupted: %zu cell%s no result",
+				 schedule.unfinished, schedule.unfinished == 1 ? " has" : "s have");
 	return 0;
 }

@@ -41,9 +41,9 @@ static void draw(struct progress *progress, double at)
 	text_addf(&line, "%zu/%zu", progress->done, progress->planned);
 	columns = line.length;
 	if (here && left) {
-		double seconds = (at - progress->started) / (double)here * (double)left;
-		int length = snprintf(part, sizeof(part), "  %.0f:%02.0f left",
-				      (double)((long)seconds / 60), (double)((long)seconds % 60));
+		long seconds = (long)((at - progress->started) / (double)here * (double)left);
+		int length = snprintf(part, sizeof(part), "  %ld:%02ld left", seconds / 60,
+				      seconds % 60);
 
 		if (columns + (size_t)length < room) {
 			text_addf(&line, "%s", part);
