@@ -166,6 +166,7 @@ static void destroy_left(struct connection *connection)
 void connection_close(struct connection *connection)
 {
 	double begin = clock_seconds();
+	bool lost = false;
 
 	if (!connection)
 		return;
@@ -176,8 +177,10 @@ void connection_close(struct connection *connection)
 		while (atomic_load(&connection->consoles) &&
 		       clock_seconds() - begin < DRAIN_SECONDS)
 			usleep(1000);
-		if (connection->lifecycle.connection)
+		if (connection->lifecycle.connection) {
+			lost = atomic_load(&connection->lifecycle.lost);
 			lifecycle_stop(&connection->lifecycle);
+		}
 		virConnectClose(connection->libvirt);
 	}
 	if (connection->root.path) {
@@ -186,7 +189,8 @@ void connection_close(struct connection *connection)
 		capability_cache_save(path);
 		root_close(&connection->root);
 		supervisor_drop_root(process_supervisor(), path);
-	} else if (connection->uri) {
+	} else if (connection->uri && !lost) {
+		/* Else the supervisor tries once more, when this process is gone. */
 		supervisor_drop_domains(process_supervisor(), connection->uri, connection->prefix);
 	}
 	process_release();

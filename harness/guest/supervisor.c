@@ -23,6 +23,9 @@
 #define KIND_ROOT    'R'
 #define KIND_DOMAINS 'D'
 
+/* A daemon that just died may come back. */
+#define CONNECT_TRIES 5
+
 struct duty {
 	char kind;
 	char *first, *second; /* root: path, ""; domains: URI, prefix */
@@ -49,7 +52,11 @@ static void clean_hypervisor(const char *uri, const char *prefix)
 	if (virInitialize() < 0)
 		return;
 	virSetErrorFunc(NULL, quiet);
-	connection = virConnectOpen(uri);
+	for (int try = 0; try < CONNECT_TRIES && !connection; try++) {
+		if (try)
+			sleep(1);
+		connection = virConnectOpen(uri);
+	}
 	if (!connection)
 		return;
 	count = virConnectListAllDomains(connection, &domains, 0);
