@@ -6,7 +6,8 @@
 
 static void begin(struct reporter *reporter)
 {
-	fprintf(reporter->out, "TAP version 13\n1..%zu\n", reporter->options.planned);
+	fprintf(reporter->out, "TAP version 13\n1..%zu%s\n", reporter->options.planned,
+		reporter->options.planned ? "" : " # SKIP no cells in this shard");
 	fflush(reporter->out);
 }
 

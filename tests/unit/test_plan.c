@@ -308,6 +308,13 @@ START_TEST(a_torn_line_is_cut_and_the_rest_resumed)
 	add_result(results, "cpu-0/bare/dispatch");
 	results_close(results);
 	ck_assert_uint_eq(count_lines(records), 2);
+
+	/* Nothing of the torn line is left in front of what came after it. */
+	results = results_open(path, true, &plan, NULL);
+	ck_assert_ptr_nonnull(results);
+	ck_assert(plan.cells[0].finished);
+	ck_assert(!plan.cells[2].finished);
+	results_close(results);
 	plan_free(&plan);
 	cpu_list_free(&list);
 }
