@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * Fuzzes one reader of CPUs in files, READER (rules.mk makes a program of each): it gets every text,
- * whatever its marks say. What was read must keep the promises of dump.h.
+ * Fuzzes one reader of CPUs in files, READER (rules.mk makes a program of each): it gets every
+ * text, whatever its marks say. What was read must keep the promises of dump.h.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/cpu/read.h"
+
+#ifndef READER
+#define READER reader_aida64 /* for analysers, which know no rules.mk */
+#endif
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 

@@ -14,7 +14,7 @@ $(B)/fuzz/%: $(B)/host/tests/fuzz/%.o $(if $(FUZZ_LINK),,$(B)/host/tests/fuzz/re
 	$(call brief,LD)
 	$(Q)$(CC) -o $@ $^ $(FUZZ_LINK) $(HOST_LIBS)
 
-$(B)/host/tests/fuzz/fuzz_read_%.o: tests/fuzz/reader.c $(B)/flags
+$(FUZZ_READERS:%=$(B)/host/tests/fuzz/fuzz_read_%.o): $(B)/host/tests/fuzz/fuzz_read_%.o: tests/fuzz/reader.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call brief,CC)
 	$(Q)$(CC) $(HOST_CFLAGS) -DREADER=reader_$* $(DEPGEN) -c -o $@ $<
