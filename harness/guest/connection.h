@@ -19,17 +19,18 @@ struct connection_options {
 	enum accelerator { ACCEL_AUTO, ACCEL_KVM, ACCEL_TCG } accelerator;
 };
 
-/* The first one forks the supervisor: call it before the first thread. libvirt opens its embedded driver
- * once in the life of a process, so that connection cannot be opened anew after connection_close.
- * ERROR_LAB with a remedy where libvirt, QEMU or the rights are missing. ACCEL_KVM that the host
- * cannot give is an error, ACCEL_AUTO takes KVM where it runs an ordinary guest, else TCG. */
+/* The first one forks the supervisor: call it before the first thread. libvirt opens its embedded
+ * driver once in the life of a process, so that connection cannot be opened anew after
+ * connection_close. ERROR_LAB with a remedy where libvirt, QEMU or the rights are missing.
+ * ACCEL_KVM that the host cannot give is an error, ACCEL_AUTO takes KVM where it runs an ordinary
+ * guest, else TCG. */
 struct connection *connection_open(const struct connection_options *options, struct error *err);
 /* Destroys every domain that is left, removes the root, ends the supervisor. NULL is allowed. */
 void connection_close(struct connection *connection);
 
 const struct hypervisor *connection_hypervisor(const struct connection *connection);
 bool connection_is_local(const struct connection *connection);
-const char *connection_qemu_text(const struct connection *connection);    /* "7.2.22" */
+const char *connection_qemu_text(const struct connection *connection);	  /* "7.2.22" */
 const char *connection_libvirt_text(const struct connection *connection); /* "9.0.0" */
 
 /* The libvirt CPU model names of this hypervisor for x86_64; NULL-terminated, the caller frees the

@@ -18,16 +18,16 @@ struct connection {
 	char *emulator;	  /* NULL: libvirt's choice */
 	struct root root; /* path NULL unless embedded */
 	bool local;
-	bool microvm; /* the emulator has this machine */
+	bool microvm;	 /* the emulator has this machine */
 	char prefix[48]; /* of our domains' names: "quirklab-PID-" */
 	struct hypervisor hypervisor;
 	char qemu_text[24], libvirt_text[24];
 	struct lifecycle lifecycle;
 	struct undertaker *undertaker;
-	struct upload *upload;	 /* NULL: the hypervisor reads our files itself */
-	atomic_uint next;	 /* number of the next domain */
-	atomic_uint running;	 /* guests under way */
-	atomic_uint consoles;	 /* those that the event loop still knows */
+	struct upload *upload; /* NULL: the hypervisor reads our files itself */
+	atomic_uint next;      /* number of the next domain */
+	atomic_uint running;   /* guests under way */
+	atomic_uint consoles;  /* those that the event loop still knows */
 	atomic_bool interrupted;
 };
 

@@ -4,8 +4,8 @@
  *
  * Of a hypervisor elsewhere it is a pty, read as a libvirt stream. In its first second QEMU takes a
  * pty for unconnected and drops what does not fit into its 19 KiB, so CONSOLE_STREAM_SETTLES
- * seconds must pass between the guest's creation and its start. Of the embedded driver it is a pipe:
- * nothing is lost, not even when QEMU dies; a byte costs less; and nobody is woken for each.
+ * seconds must pass between the guest's creation and its start. Of the embedded driver it is a
+ * pipe: nothing is lost, not even when QEMU dies; a byte costs less; and nobody is woken for each.
  */
 #ifndef QUIRKLAB_HARNESS_GUEST_CONSOLE_H
 #define QUIRKLAB_HARNESS_GUEST_CONSOLE_H

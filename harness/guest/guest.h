@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One guest from definition to end: boot it, watch it, collect what it said, leave nothing behind. */
+/* One guest from definition to end: boot it, watch it, collect what it said, leave nothing behind.
+ */
 #ifndef QUIRKLAB_HARNESS_GUEST_GUEST_H
 #define QUIRKLAB_HARNESS_GUEST_GUEST_H
 
@@ -15,11 +16,12 @@ struct guest_request {
 	const char *kernel;  /* the bare ELF, or the Linux kernel */
 	const char *initrd;  /* Linux: the initramfs; else NULL */
 	const char *cmdline; /* kernel command line; the rack's cpus=N is added by guest_boot */
-	/* One CPU: the guest's own. More (bare only): a rack, CPU i is number i + 1 in the report. */
+	/* One CPU: the guest's own. More (bare only): a rack, CPU i is number i + 1 in the report.
+	 */
 	const struct realised *const *cpus;
 	size_t cpu_count;
-	bool rack; /* make a rack even of one CPU */
-	unsigned memory_mib; /* 0: the image's default */
+	bool rack;	      /* make a rack even of one CPU */
+	unsigned memory_mib;  /* 0: the image's default */
 	double timeout_scale; /* 1.0: as it is; scales all limits of the watchdog */
 };
 
@@ -36,7 +38,8 @@ struct guest_result {
 	char reason[512]; /* one line; "" for GUEST_FINISHED */
 	struct report_reader *reader;
 	struct text report, console, qemu; /* raw, each bounded (report 16 MiB, console 1 MiB) */
-	double create, guest, destroy; /* seconds: define and start; resume to the last frame; end */
+	double create, guest,
+		destroy; /* seconds: define and start; resume to the last frame; end */
 };
 
 /* Runs the guest to its end. Never fails: what went wrong is in the result. Thread-safe. */
@@ -44,13 +47,16 @@ void guest_boot(struct connection *connection, const struct guest_request *reque
 		struct guest_result *result);
 void guest_result_free(struct guest_result *result);
 
-/* The domain XML and the rest of what guest_boot would define (for show and repro). Caller frees. */
+/* The domain XML and the rest of what guest_boot would define (for show and repro). Caller frees.
+ */
 char *guest_domain_xml(struct connection *connection, const struct guest_request *request,
 		       const char *name, struct error *err);
 
-/* --- Linux images ------------------------------------------------------------------------------ */
+/* --- Linux images ------------------------------------------------------------------------------
+ */
 
-/* The newest readable kernel of /boot/vmlinuz-* and /usr/lib/modules/VERSION/vmlinuz; caller frees. */
+/* The newest readable kernel of /boot/vmlinuz-* and /usr/lib/modules/VERSION/vmlinuz; caller frees.
+ */
 char *kernel_find(struct error *err);
 /* Writes an initramfs (newc, with libarchive) with `agent` as /init. Whole or not at all. */
 int initramfs_write(const char *path, const char *agent, struct error *err);

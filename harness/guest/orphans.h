@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Ending QEMUs by the root that they belong to, without libvirt: for when libvirt's owner is dead. */
+/* Ending QEMUs by the root that they belong to, without libvirt: for when libvirt's owner is dead.
+ */
 #ifndef QUIRKLAB_HARNESS_GUEST_ORPHANS_H
 #define QUIRKLAB_HARNESS_GUEST_ORPHANS_H
 

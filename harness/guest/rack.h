@@ -12,10 +12,10 @@
 #define RACK_CPU_TYPE  "base-x86_64-cpu"
 
 /*
- * The CPU that boots a rack and starts the others. What -cpu says is the default of every CPU that is
- * plugged later (QEMU makes globals of it), so it has only what every 64-bit CPU has.
+ * The CPU that boots a rack and starts the others. What -cpu says is the default of every CPU that
+ * is plugged later (QEMU makes globals of it), so it has only what every 64-bit CPU has.
  */
-#define RACK_BOOT_CPU \
+#define RACK_BOOT_CPU                                                                        \
 	RACK_CPU_MODEL ",fpu=on,tsc=on,msr=on,pae=on,cx8=on,apic=on,pge=on,cmov=on,fxsr=on," \
 		       "sse=on,sse2=on,lm=on"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Threads that destroy finished domains behind the back of whoever boots the next one. libvirt's
- * destroy sends SIGTERM and first looks 0.2 s later whether QEMU is gone: that is waiting, not work.
- * (Killing QEMU first is worse: libvirt's one worker for lost monitors then waits as long for each.)
+ * destroy sends SIGTERM and first looks 0.2 s later whether QEMU is gone: that is waiting, not
+ * work. (Killing QEMU first is worse: libvirt's one worker for lost monitors then waits as long for
+ * each.)
  */
 #ifndef QUIRKLAB_HARNESS_GUEST_UNDERTAKER_H
 #define QUIRKLAB_HARNESS_GUEST_UNDERTAKER_H

@@ -399,9 +399,8 @@ END_TEST
 START_TEST(watchdog_wall)
 {
 	struct watchdog watchdog = watch(GUEST_BARE, 1, 1, 1);
-	double now = 100;
 
-	for (; now < 164.5; now += 1) {
+	for (int now = 100; now < 165; now++) {
 		watchdog_report(&watchdog, 12, 1, now);
 		ck_assert(!bites(&watchdog, now));
 	}
