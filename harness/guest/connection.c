@@ -2,7 +2,11 @@
 /* A libvirt connection: opened, described, closed. */
 #include "harness/guest/connection_internal.h"
 
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <sys/random.h>
 #include <libvirt/virterror.h>
 #include <libxml/uri.h>
 
@@ -110,8 +114,15 @@ static int open_embedded(struct connection *connection, struct error *err)
 
 static int open_other(struct connection *connection, const char *uri, struct error *err)
 {
+	uint16_t random;
+
 	connection->uri = xstrdup(uri);
 	connection->local = uri_is_local(uri);
+	/* On that hypervisor there may be a harness of another host with our pid. */
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		random = (uint16_t)time(NULL);
+	snprintf(connection->prefix, sizeof(connection->prefix), "quirklab-%d-%04x-", (int)getpid(),
+		 random);
 	supervisor_add_domains(process_supervisor(), uri, connection->prefix);
 	if (connect_libvirt(connection, err) < 0)
 		return -1;

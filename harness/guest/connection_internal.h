@@ -19,7 +19,7 @@ struct connection {
 	struct root root; /* path NULL unless embedded */
 	bool local;
 	bool microvm;	 /* the emulator has this machine */
-	char prefix[48]; /* of our domains' names: "quirklab-PID-" */
+	char prefix[48]; /* of our domains: "quirklab-PID-", elsewhere "quirklab-PID-XXXX-" */
 	struct hypervisor hypervisor;
 	char qemu_text[24], libvirt_text[24];
 	struct lifecycle lifecycle;
