@@ -22,7 +22,7 @@ $(B)/host/tests/unit/main.o: private HOST_CFLAGS += -DUNIT_SUITES='"$(abspath $(
 UNIT_ACTED := $(addprefix -Wl$(comma)--wrap=,guest_boot connection_hypervisor connection_qemu_text \
 	connection_libvirt_text)
 
-$(UNIT): $(UNIT_OBJ) $(UNIT_LAB) $(UNIT_GUARD) $(B)/libharness.a $(B)/libdispatch.a
+$(UNIT): $(UNIT_OBJ) $(UNIT_LAB) $(UNIT_GUARD) $(B)/libharness.a $(B)/libdispatch.a | $(B)/cpu-models
 	$(brief LD)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -no-pie -o $@ $^ $(UNIT_ACTED) $(HOST_LIBS) \
