@@ -23,9 +23,12 @@ const struct command lab_commands[] = {
 	  "booted; 3 the lab could not work; 130 interrupted. With --bisect: 0 pass, 1 fail, 125 "
 	  "else.",
 	  run_option_rows, command_run },
-	{ "replay", "[SPEC|FILE|-]...", "judge the choices for each CPU on this host, without any guest",
-	  "SPEC and FILE as for 'cpuid'; models means those of models.tsv. Thousands of files may be given; one\n"
-	  "that cannot be read is a line on stderr, and exit status 2 at the end. Only the choice is judged: what "
+	{ "replay", "[SPEC|FILE|-]...",
+	  "judge the choices for each CPU on this host, without any guest",
+	  "SPEC and FILE as for 'cpuid'; models means those of models.tsv. Thousands of files may "
+	  "be given; one\n"
+	  "that cannot be read is a line on stderr, and exit status 2 at the end. Only the choice "
+	  "is judged: what "
 	  "the\n"
 	  "chosen path really does is not seen here, so there are no records (--output jsonl of "
 	  "'run').\n"
@@ -36,11 +39,16 @@ const struct command lab_commands[] = {
 	  list_option_rows, command_list },
 	{ "show", "SPEC", "everything about one CPU: bits, expected picks, how it is presented",
 	  NULL, show_option_rows, command_show },
-	{ "cpuid", "SPEC|FILE|-|host", "identify a CPU from a dump, a report or a paste, and convert it",
-	  "FILE is in any of the formats that people send: cpuid -r, AIDA64, libcpuid, hwloc archives,\n"
-	  "libvirt XML and JSON, Firecracker, kcpuid, xen-cpuid, x86info, CPU-Z, OpenHardwareMonitor,\n"
-	  "/proc/cpuinfo, lscpu, FreeBSD's messages and others; what it says decides, not its name.\n"
-	  "'-' is standard input, 'host' this machine. What is not certain is unknown, with a warning.\n\n"
+	{ "cpuid", "SPEC|FILE|-|host",
+	  "identify a CPU from a dump, a report or a paste, and convert it",
+	  "FILE is in any of the formats that people send: cpuid -r, AIDA64, libcpuid, hwloc "
+	  "archives,\n"
+	  "libvirt XML and JSON, Firecracker, kcpuid, xen-cpuid, x86info, CPU-Z, "
+	  "OpenHardwareMonitor,\n"
+	  "/proc/cpuinfo, lscpu, FreeBSD's messages and others; what it says decides, not its "
+	  "name.\n"
+	  "'-' is standard input, 'host' this machine. What is not certain is unknown, with a "
+	  "warning.\n\n"
 	  "exit status: 0 read, perhaps with warnings; 2 vendor, family and model cannot be read.",
 	  cpuid_option_rows, command_cpuid },
 	{ "cpuid-diff", "A B", "two CPUs by leaf, subleaf, register and bit",

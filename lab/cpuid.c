@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* quirklab cpuid: who a CPU is, from a dump, a report, a SPEC or this machine; and its conversion. */
+/* quirklab cpuid: who a CPU is, from a dump, a report, a SPEC or this machine; and its conversion.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +10,8 @@
 enum { OPT_TO = OPTION_LONG };
 
 const struct option_row cpuid_option_rows[] = {
-	{ OPT_TO, "to", "FORMAT", "write it as cpuid-r, json, tsv, libvirt (<cpudata>) or qemu (-cpu)" },
+	{ OPT_TO, "to", "FORMAT",
+	  "write it as cpuid-r, json, tsv, libvirt (<cpudata>) or qemu (-cpu)" },
 	{ 0 },
 };
 
@@ -26,8 +28,8 @@ static int each_option(void *state, int key, const char *argument, struct error 
 		}
 	near = near_name(argument, cpuid_formats, cpuid_format_count, sizeof(*cpuid_formats));
 	return error_set(err, ERROR_INPUT,
-			 "--to '%s': cpuid-r, json, tsv, libvirt or qemu was expected%s%s%s", argument,
-			 near ? "; do you mean " : "", near ? near : "", near ? "?" : "");
+			 "--to '%s': cpuid-r, json, tsv, libvirt or qemu was expected%s%s%s",
+			 argument, near ? "; do you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 static void print_warnings(const struct dump_list *list, const struct text *own)

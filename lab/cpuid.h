@@ -17,7 +17,8 @@ int cpuid_source(struct dump_list *list, const char *word, const struct cpu_tabl
 		 struct error *err);
 void dump_list_free(struct dump_list *list);
 
-/* The row of the catalogue that is this CPU, as far as its bits are known; NULL where there is none. */
+/* The row of the catalogue that is this CPU, as far as its bits are known; NULL where there is
+ * none. */
 const struct cpu *catalogue_row(const struct cpu_tables *tables, const struct cpu *cpu);
 
 /* A level of cache as the CPU describes it. */
@@ -33,8 +34,8 @@ size_t cpuid_caches(const struct dump_cpu *cpu, struct cache caches[CACHES_MAX])
 /* The bit's state in words: "on", "off", "unknown". */
 const char *bit_state(const struct cpu *cpu, int feature);
 
-/* One format of --to. Adds what it writes of the dumps to out, and to `warnings` (a line each) what the
- * format cannot say. */
+/* One format of --to. Adds what it writes of the dumps to out, and to `warnings` (a line each) what
+ * the format cannot say. */
 struct cpuid_format {
 	const char *name;
 	int (*write)(struct text *out, struct text *warnings, const struct dump_list *list,
@@ -45,6 +46,7 @@ extern const struct cpuid_format cpuid_formats[];
 extern const size_t cpuid_format_count;
 
 /* For a person; the default. */
-void cpuid_describe(struct text *out, const struct dump_list *list, const struct cpu_tables *tables);
+void cpuid_describe(struct text *out, const struct dump_list *list,
+		    const struct cpu_tables *tables);
 
 #endif

@@ -76,14 +76,16 @@ static bool empty(const struct dump_leaf *leaf)
 	return !(leaf->reg[0] | leaf->reg[1] | leaf->reg[2] | leaf->reg[3]);
 }
 
-/* A leaf of which only one side says anything: worth a line where the other is a dump of whole leaves. */
+/* A leaf of which only one side says anything: worth a line where the other is a dump of whole
+ * leaves. */
 static void only_one(struct diff *diff, const struct dump_leaf *leaf, bool other_is_dump, bool of_a)
 {
 	if (!other_is_dump || !whole(leaf) || empty(leaf))
 		return;
 	diff->only_a += of_a;
 	diff->only_b += !of_a;
-	text_addf(diff->out, "0x%08x 0x%02x only in %s\n", leaf->leaf, leaf->subleaf, of_a ? "A" : "B");
+	text_addf(diff->out, "0x%08x 0x%02x only in %s\n", leaf->leaf, leaf->subleaf,
+		  of_a ? "A" : "B");
 }
 
 static int order(const struct dump_leaf *a, const struct dump_leaf *b)

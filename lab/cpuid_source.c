@@ -149,15 +149,15 @@ static size_t caches_of_amd(const struct dump_cpu *cpu, struct cache caches[CACH
 						  code & 0xFF, code >> 16 & 0xFF };
 	}
 	if (rest && rest->reg[CPUID_ECX] >> 16 && rest->reg[CPUID_ECX] >> 12 & 15)
-		caches[count++] = (struct cache){ 2, "unified",
-						  (uint64_t)(rest->reg[CPUID_ECX] >> 16) << 10,
-						  rest->reg[CPUID_ECX] & 0xFF,
-						  ways_of(rest->reg[CPUID_ECX] >> 12) };
+		caches[count++] =
+			(struct cache){ 2, "unified", (uint64_t)(rest->reg[CPUID_ECX] >> 16) << 10,
+					rest->reg[CPUID_ECX] & 0xFF,
+					ways_of(rest->reg[CPUID_ECX] >> 12) };
 	if (rest && rest->reg[CPUID_EDX] >> 18 && rest->reg[CPUID_EDX] >> 12 & 15)
-		caches[count++] = (struct cache){ 3, "unified",
-						  (uint64_t)(rest->reg[CPUID_EDX] >> 18) << 19,
-						  rest->reg[CPUID_EDX] & 0xFF,
-						  ways_of(rest->reg[CPUID_EDX] >> 12) };
+		caches[count++] =
+			(struct cache){ 3, "unified", (uint64_t)(rest->reg[CPUID_EDX] >> 18) << 19,
+					rest->reg[CPUID_EDX] & 0xFF,
+					ways_of(rest->reg[CPUID_EDX] >> 12) };
 	cpuid_free(&whole);
 	return count;
 }

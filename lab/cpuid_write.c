@@ -43,8 +43,9 @@ static void leaves_of(const struct dump_cpu *cpu, struct cpuid_dump *out, struct
 			out->leaves[j] = out->leaves[j - 1];
 			out->leaves[j - 1] = swap;
 		}
-	text_addf(warnings, "the source has bits, not whole registers: what it does not say is written "
-			    "as zero\n");
+	text_addf(warnings,
+		  "the source has bits, not whole registers: what it does not say is written "
+		  "as zero\n");
 }
 
 typedef void leaf_writer(struct text *out, const struct cpuid_leaf *leaf);
@@ -65,8 +66,9 @@ static void write_leaves(struct text *out, struct text *warnings, const struct d
 
 static void raw_leaf(struct text *out, const struct cpuid_leaf *leaf)
 {
-	text_addf(out, "   0x%08x 0x%02x: eax=0x%08x ebx=0x%08x ecx=0x%08x edx=0x%08x\n", leaf->leaf,
-		  leaf->subleaf, leaf->reg[0], leaf->reg[1], leaf->reg[2], leaf->reg[3]);
+	text_addf(out, "   0x%08x 0x%02x: eax=0x%08x ebx=0x%08x ecx=0x%08x edx=0x%08x\n",
+		  leaf->leaf, leaf->subleaf, leaf->reg[0], leaf->reg[1], leaf->reg[2],
+		  leaf->reg[3]);
 }
 
 static int write_raw(struct text *out, struct text *warnings, const struct dump_list *list,
@@ -89,8 +91,8 @@ static int write_raw(struct text *out, struct text *warnings, const struct dump_
 
 static void tsv_leaf(struct text *out, const struct cpuid_leaf *leaf)
 {
-	text_addf(out, "0x%08x\t0x%08x\t0x%08x\t0x%08x\t0x%08x\t0x%08x\n", leaf->leaf, leaf->subleaf,
-		  leaf->reg[0], leaf->reg[1], leaf->reg[2], leaf->reg[3]);
+	text_addf(out, "0x%08x\t0x%08x\t0x%08x\t0x%08x\t0x%08x\t0x%08x\n", leaf->leaf,
+		  leaf->subleaf, leaf->reg[0], leaf->reg[1], leaf->reg[2], leaf->reg[3]);
 }
 
 static int write_tsv(struct text *out, struct text *warnings, const struct dump_list *list,
@@ -113,7 +115,8 @@ static void xml_leaf(struct text *out, const struct cpuid_leaf *leaf)
 	text_addf(out,
 		  "  <cpuid eax_in='0x%08x' ecx_in='0x%02x' eax='0x%08x' ebx='0x%08x' ecx='0x%08x' "
 		  "edx='0x%08x'/>\n",
-		  leaf->leaf, leaf->subleaf, leaf->reg[0], leaf->reg[1], leaf->reg[2], leaf->reg[3]);
+		  leaf->leaf, leaf->subleaf, leaf->reg[0], leaf->reg[1], leaf->reg[2],
+		  leaf->reg[3]);
 }
 
 static int write_xml(struct text *out, struct text *warnings, const struct dump_list *list,
@@ -162,7 +165,8 @@ static int write_qemu(struct text *out, struct text *warnings, const struct dump
 					  features[j].name);
 		realised_free(&realised);
 		if (list->dumps[i].cpu_count > 1)
-			text_addf(warnings, "one -cpu is one kind of CPU: only the first is written\n");
+			text_addf(warnings,
+				  "one -cpu is one kind of CPU: only the first is written\n");
 	}
 	return 0;
 }
@@ -280,16 +284,18 @@ static json_t *json_cpu(const struct dump *dump, const struct dump_cpu *dumped,
 	json_t *out = json_object();
 
 	json_object_set_new(out, "vendor",
-			    dumped->vendor_known || known ? inert_string(cpu->vendor) : json_null());
+			    dumped->vendor_known || known ? inert_string(cpu->vendor)
+							  : json_null());
 	json_object_set_new(out, "family", json_number(dumped->family_known || known, cpu->family));
 	json_object_set_new(out, "model", json_number(dumped->model_known || known, cpu->model));
 	json_object_set_new(out, "stepping",
 			    json_number(dumped->stepping_known || (known && cpu->libvirt_model),
 					cpu->stepping));
 	json_object_set_new(out, "name", inert_string(row ? row->name : cpu->name));
-	json_object_set_new(out, "uarch", row		? inert_string(row->uarch)
-					  : *cpu->uarch ? inert_string(cpu->uarch)
-							: json_null());
+	json_object_set_new(out, "uarch",
+			    row		  ? inert_string(row->uarch)
+			    : *cpu->uarch ? inert_string(cpu->uarch)
+					  : json_null());
 	json_object_set_new(out, "brand", inert_string(dumped->brand));
 	json_object_set_new(out, "bits", json_bits(dumped));
 	json_object_set_new(out, "caches", json_caches(dumped));
@@ -324,7 +330,7 @@ static int write_json(struct text *out, struct text *warnings, const struct dump
 }
 
 const struct cpuid_format cpuid_formats[] = {
-	{ "cpuid-r", write_raw, false }, { "json", write_json, true },	 { "tsv", write_tsv, false },
+	{ "cpuid-r", write_raw, false }, { "json", write_json, true },	{ "tsv", write_tsv, false },
 	{ "libvirt", write_xml, false }, { "qemu", write_qemu, false },
 };
 const size_t cpuid_format_count = sizeof(cpuid_formats) / sizeof(cpuid_formats[0]);

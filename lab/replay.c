@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* quirklab replay: the choices for each CPU, judged on the host, a line a CPU. Takes thousands of dumps. */
+/* quirklab replay: the choices for each CPU, judged on the host, a line a CPU. Takes thousands of
+ * dumps. */
 #include <jansson.h>
 #include <libxml/parser.h>
 #include <pthread.h>
@@ -70,7 +71,8 @@ struct entries {
 	size_t count, room;
 };
 
-/* What a CPU whose source leaves bits open might get: for each pick the paths, bit by bit of `paths`. */
+/* What a CPU whose source leaves bits open might get: for each pick the paths, bit by bit of
+ * `paths`. */
 struct open_bits {
 	uint32_t paths[HOST_PICKS_MAX];
 	struct feature_set matter; /* the open bits of which one alone changes a pick */
@@ -174,7 +176,8 @@ static void write_failures(struct text *out, const struct host_choice *choice)
 
 static void write_cpu(struct text *out, const struct replay_options *options,
 		      const struct terminal *terminal, size_t number, const struct entry *entry,
-		      const struct host_choice *choice, const struct open_bits *open, int name_width)
+		      const struct host_choice *choice, const struct open_bits *open,
+		      int name_width)
 {
 	const struct cpu *cpu = &entry->cpu;
 	static const char *const colours[VERDICTS] = { [VERDICT_PASS] = "\033[32m",
@@ -266,8 +269,7 @@ static struct entry *add_entry(struct entries *entries, const char *file)
 
 	if (entries->count == entries->room) {
 		entries->room = entries->room ? 2 * entries->room : 64;
-		entries->list =
-			xrealloc(entries->list, entries->room * sizeof(*entries->list));
+		entries->list = xrealloc(entries->list, entries->room * sizeof(*entries->list));
 	}
 	entry = &entries->list[entries->count++];
 	cpu_init(&entry->cpu);
@@ -409,7 +411,8 @@ int command_replay(struct lab *lab, const struct command *command, int argc, cha
 	if (first < 0)
 		return lab_stop(command, first, &err);
 	if (cpu_tables_read(&tables, &err) < 0 ||
-	    collect(&entries, &tables, argv + first, (size_t)(argc - first), &bad_files, &err) < 0 ||
+	    collect(&entries, &tables, argv + first, (size_t)(argc - first), &bad_files, &err) <
+		    0 ||
 	    expectations_read(&expectations, "dispatch", NULL, &err) < 0) {
 		status = lab_fail(&err);
 	} else if (!entries.count) {

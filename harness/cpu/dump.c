@@ -65,12 +65,13 @@ void dump_whole_leaves(const struct dump_cpu *cpu, struct cpuid_dump *out)
 	}
 }
 
-/* --- files ----------------------------------------------------------------------------------------- */
+/* --- files
+ * ----------------------------------------------------------------------------------------- */
 
 static int open_input(const char *path, size_t *size, struct error *err)
 {
-	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) :
-				     fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+				   : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
 	struct stat st;
 
 	*size = 0;
@@ -97,7 +98,8 @@ static int read_input(const char *path, char **bytes, size_t *length, struct err
 		return -1;
 	for (room = size < DUMP_BYTES_MAX ? size + 2 : 0; got; used += (size_t)got) {
 		if (used > DUMP_BYTES_MAX || size > DUMP_BYTES_MAX)
-			return error_set(err, ERROR_INPUT, "larger than %u MB", DUMP_BYTES_MAX >> 20);
+			return error_set(err, ERROR_INPUT, "larger than %u MB",
+					 DUMP_BYTES_MAX >> 20);
 		if (!buffer || used + 1 >= room) {
 			room = buffer ? room * 2 : room > 65536 ? room : 65536;
 			buffer = xrealloc(buffer, room);
@@ -141,7 +143,8 @@ void dump_name_after(char *name, size_t room, const char *path)
 			*c = '-';
 }
 
-/* --- for a SPEC ------------------------------------------------------------------------------------ */
+/* --- for a SPEC
+ * ------------------------------------------------------------------------------------ */
 
 int dump_parse(struct cpuid_dump *dump, const char *path, const char *bytes, size_t length,
 	       struct error *err)
@@ -204,7 +207,8 @@ void dump_lay_over_model(struct cpu *cpu, const struct cpu_list *models)
 		cpu->origin = CPU_MODEL;
 }
 
-/* --- a CPU that is no dump ------------------------------------------------------------------------- */
+/* --- a CPU that is no dump
+ * ------------------------------------------------------------------------- */
 
 static struct dump_leaf *leaf_of(struct dump_cpu *cpu, uint32_t leaf, uint32_t subleaf)
 {
@@ -246,7 +250,8 @@ void dump_from_cpu(struct dump *dump, const struct cpu *cpu)
 			leaf->reg[features[i].reg] |= 1u << features[i].bit;
 	}
 	if (cpu->identity_known) {
-		out->vendor_known = out->family_known = out->model_known = out->stepping_known = true;
+		out->vendor_known = out->family_known = out->model_known = out->stepping_known =
+			true;
 		leaf = leaf_of(out, 1, 0);
 		leaf->reg[CPUID_EAX] = signature_encode(cpu->family, cpu->model, cpu->stepping);
 		leaf->known[CPUID_EAX] = 0x0FFF0FFFu;

@@ -3,9 +3,9 @@
  * CPUs in files: what a dump, a report or a person's paste says, in any of the formats that read.h
  * lists. The format is found by what the bytes say, never by the file's name.
  *
- * Every source becomes the same thing: registers of CPUID leaves, of which each bit is known or not.
- * A dump of registers knows whole words; a list of flags knows single bits. What a source does not
- * say stays unknown, and what is uncertain in it is one warning a line.
+ * Every source becomes the same thing: registers of CPUID leaves, of which each bit is known or
+ * not. A dump of registers knows whole words; a list of flags knows single bits. What a source does
+ * not say stays unknown, and what is uncertain in it is one warning a line.
  */
 #ifndef QUIRKLAB_HARNESS_CPU_DUMP_H
 #define QUIRKLAB_HARNESS_CPU_DUMP_H
@@ -33,14 +33,15 @@ struct dump_cpu {
 	int rep_good;	/* the kernel's flag, which has no CPUID bit: 1, 0; -1: not said */
 	struct dump_range *numbers; /* sorted; owned */
 	size_t number_count;
-	unsigned count; /* logical CPUs */
+	unsigned count;		  /* logical CPUs */
 	struct dump_leaf *leaves; /* sorted by leaf and subleaf; owned */
 	size_t leaf_count;
 };
 
 struct dump {
-	const char *format;    /* "AIDA64 report"; static */
-	struct dump_cpu *cpus; /* CPU 0 of the file, or the lowest that it has, comes first; owned */
+	const char *format; /* "AIDA64 report"; static */
+	struct dump_cpu
+		*cpus; /* CPU 0 of the file, or the lowest that it has, comes first; owned */
 	size_t cpu_count;
 	char **warnings; /* one printable line each; owned */
 	size_t warning_count, warnings_dropped;
@@ -59,7 +60,8 @@ int dump_read_file(struct dump *dump, const char *path, struct error *err);
 int dump_read_host(struct dump *dump, struct error *err);
 void dump_free(struct dump *dump);
 
-/* 0 where the first CPU has vendor, family and model; else ERROR_INPUT that names what is missing. */
+/* 0 where the first CPU has vendor, family and model; else ERROR_INPUT that names what is missing.
+ */
 int dump_identity(const struct dump *dump, struct error *err);
 
 /* The leaves of which every bit is known, for whoever works on whole registers. */
@@ -73,8 +75,8 @@ int dump_parse(struct cpuid_dump *dump, const char *path, const char *bytes, siz
 /* For a SPEC: the first CPU of a file, named after the file. It has an identity, or the name of a
  * libvirt model (libvirt_model) in its place. */
 int dump_read_cpu(struct cpu *cpu, const char *path, struct error *err);
-/* A CPU that names a libvirt model: what it leaves open is the model's, of models.tsv. A model that is
- * not there makes it a CPU of origin CPU_MODEL. */
+/* A CPU that names a libvirt model: what it leaves open is the model's, of models.tsv. A model that
+ * is not there makes it a CPU of origin CPU_MODEL. */
 void dump_lay_over_model(struct cpu *cpu, const struct cpu_list *models);
 /* A file's name as a CPU's: without folder and suffix, without what no name has. */
 void dump_name_after(char *name, size_t room, const char *path);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Puts CPUs together from what a reader finds, and works out at the end what is known of each. CPUs
- * that are alike are kept once with the list of their numbers, so that a file of any size stays small.
+ * that are alike are kept once with the list of their numbers, so that a file of any size stays
+ * small.
  */
 #include "harness/cpu/read.h"
 
@@ -19,7 +20,8 @@
 #define CORE_ATOM 0x20 /* leaf 0x1A EAX 31:24; Intel SDM vol. 2A names these two */
 #define CORE_CORE 0x40
 
-/* --- warnings -------------------------------------------------------------------------------------- */
+/* --- warnings
+ * -------------------------------------------------------------------------------------- */
 
 void reading_warn(struct reading *reading, unsigned line, const char *format, ...)
 {
@@ -45,7 +47,8 @@ void reading_warn(struct reading *reading, unsigned line, const char *format, ..
 	dump->warnings[dump->warning_count++] = xasprintf("%s%s", where, inert);
 }
 
-/* --- leaves of the CPU at hand --------------------------------------------------------------------- */
+/* --- leaves of the CPU at hand
+ * --------------------------------------------------------------------- */
 
 static int order(const struct dump_leaf *a, const struct dump_leaf *b)
 {
@@ -75,15 +78,16 @@ static struct dump_leaf *leaf_of(struct reading *reading, uint32_t leaf, uint32_
 			return &reading->leaves[i];
 	if (count == LEAVES_MAX) {
 		if (!reading->overfull)
-			reading_warn(reading, 0, "a CPU with more than %u leaves: the rest is left out",
+			reading_warn(reading, 0,
+				     "a CPU with more than %u leaves: the rest is left out",
 				     LEAVES_MAX);
 		reading->overfull = true;
 		return NULL;
 	}
 	if (count == reading->leaf_room) {
 		reading->leaf_room = count ? count * 2 : 128;
-		reading->leaves = xrealloc(reading->leaves,
-					   reading->leaf_room * sizeof(*reading->leaves));
+		reading->leaves =
+			xrealloc(reading->leaves, reading->leaf_room * sizeof(*reading->leaves));
 	}
 	if (last > 0)
 		reading->sorted = false;
@@ -112,8 +116,10 @@ void reading_bits(struct reading *reading, uint32_t leaf, uint32_t subleaf, enum
 	if (!at)
 		return;
 	if ((at->reg[reg] ^ value) & at->known[reg] & known)
-		reading_warn(reading, 0, "CPU %u has leaf 0x%x subleaf 0x%x twice, and they differ: "
-			     "the first counts", reading->number, leaf, subleaf);
+		reading_warn(reading, 0,
+			     "CPU %u has leaf 0x%x subleaf 0x%x twice, and they differ: "
+			     "the first counts",
+			     reading->number, leaf, subleaf);
 	known &= ~at->known[reg];
 	at->reg[reg] |= value & known;
 	at->known[reg] |= known;
@@ -121,12 +127,11 @@ void reading_bits(struct reading *reading, uint32_t leaf, uint32_t subleaf, enum
 
 void reading_leaf(struct reading *reading, const struct cpuid_leaf *leaf, unsigned registers)
 {
-	if (!leaf->leaf && !leaf->subleaf &&
-	    find(reading->leaves, reading->leaf_count, 0, 0))
+	if (!leaf->leaf && !leaf->subleaf && find(reading->leaves, reading->leaf_count, 0, 0))
 		reading_cpu(reading, -1);
 	for (unsigned i = 0; i < registers; i++)
-		reading_bits(reading, leaf->leaf, leaf->subleaf, (enum cpuid_register)i, leaf->reg[i],
-			     ALL);
+		reading_bits(reading, leaf->leaf, leaf->subleaf, (enum cpuid_register)i,
+			     leaf->reg[i], ALL);
 }
 
 /*
@@ -147,14 +152,16 @@ uint32_t reading_place(struct reading *reading, const struct cpuid_leaf *leaf)
 			break;
 	}
 	if (next)
-		reading_warn(reading, 0,
-			     "leaf 0x%x is repeated without the number of its subleaf: numbered in the "
-			     "order of the lines, a guess",
-			     leaf->leaf);
+		reading_warn(
+			reading, 0,
+			"leaf 0x%x is repeated without the number of its subleaf: numbered in the "
+			"order of the lines, a guess",
+			leaf->leaf);
 	return leaf->leaf == 0xD && next == 1 && leaf->reg[CPUID_EAX] > 0x3F ? 2 : next;
 }
 
-/* --- other facts ----------------------------------------------------------------------------------- */
+/* --- other facts
+ * ----------------------------------------------------------------------------------- */
 
 void reading_vendor(struct reading *reading, const char *bytes)
 {
@@ -180,7 +187,8 @@ void reading_vendor_named(struct reading *reading, const struct line *value)
 	else if (value->end - value->at >= 12 && end - value->at <= 12)
 		reading_vendor(reading, value->at);
 	else
-		reading_warn(reading, value->number, "a vendor has 12 characters, this one has not");
+		reading_warn(reading, value->number,
+			     "a vendor has 12 characters, this one has not");
 }
 
 bool reading_signature(struct reading *reading, uint32_t family, uint32_t model, long stepping)
@@ -208,11 +216,12 @@ void reading_feature(struct reading *reading, int index, bool on)
 {
 	const struct feature *feature = &features[index];
 
-	reading_bits(reading, feature->leaf, feature->subleaf, feature->reg, on ? 1u << feature->bit : 0,
-		     1u << feature->bit);
+	reading_bits(reading, feature->leaf, feature->subleaf, feature->reg,
+		     on ? 1u << feature->bit : 0, 1u << feature->bit);
 }
 
-/* --- alike CPUs ------------------------------------------------------------------------------------ */
+/* --- alike CPUs
+ * ------------------------------------------------------------------------------------ */
 
 /* Bits that differ between CPUs of one kind: their own numbers, and what the system switched on. */
 static const struct {
@@ -281,7 +290,8 @@ static struct dump_cpu *new_kind(struct reading *reading)
 	struct dump_cpu *kind;
 
 	if (dump->cpu_count == KINDS_MAX) {
-		reading_warn(reading, 0, "more than %u CPUs that differ: the rest is left out", KINDS_MAX);
+		reading_warn(reading, 0, "more than %u CPUs that differ: the rest is left out",
+			     KINDS_MAX);
 		return NULL;
 	}
 	dump->cpus = xrealloc(dump->cpus, (dump->cpu_count + 1) * sizeof(*dump->cpus));
@@ -300,7 +310,8 @@ static struct dump_cpu *new_kind(struct reading *reading)
 
 static void add_number(struct dump_cpu *kind, unsigned number)
 {
-	struct dump_range *last = kind->number_count ? &kind->numbers[kind->number_count - 1] : NULL;
+	struct dump_range *last =
+		kind->number_count ? &kind->numbers[kind->number_count - 1] : NULL;
 
 	kind->count++;
 	if (last && number == last->last + 1) {
@@ -309,9 +320,10 @@ static void add_number(struct dump_cpu *kind, unsigned number)
 	}
 	if (kind->number_count == RANGES_MAX)
 		return;
-	if (!(kind->number_count & (kind->number_count - 1)))
-		kind->numbers = xrealloc(kind->numbers, (kind->number_count ? kind->number_count * 2 : 1) *
-								sizeof(*kind->numbers));
+	if (!kind->numbers || !(kind->number_count & (kind->number_count - 1)))
+		kind->numbers =
+			xrealloc(kind->numbers, (kind->number_count ? kind->number_count * 2 : 1) *
+							sizeof(*kind->numbers));
 	kind->numbers[kind->number_count++] = (struct dump_range){ number, number };
 }
 
@@ -355,7 +367,8 @@ void reading_begin(struct reading *reading, struct dump *dump)
 void reading_cpu(struct reading *reading, long number)
 {
 	end_cpu(reading);
-	reading->number = number < 0 || number > INT32_MAX ? reading->next_number : (unsigned)number;
+	reading->number =
+		number < 0 || number > INT32_MAX ? reading->next_number : (unsigned)number;
 }
 
 void reading_drop(struct reading *reading)
@@ -363,11 +376,12 @@ void reading_drop(struct reading *reading)
 	forget(reading);
 }
 
-/* --- what a dump says of a CPU --------------------------------------------------------------------- */
+/* --- what a dump says of a CPU
+ * --------------------------------------------------------------------- */
 
 /*
- * Whole words; what is not known of them is zero. A highest leaf that is not known excludes nothing, and
- * a leaf that others hang on is put in where it is missing.
+ * Whole words; what is not known of them is zero. A highest leaf that is not known excludes
+ * nothing, and a leaf that others hang on is put in where it is missing.
  */
 static void fill(const struct dump_cpu *kind, struct cpuid_dump *out)
 {
@@ -393,7 +407,8 @@ static void fill(const struct dump_cpu *kind, struct cpuid_dump *out)
 							     .reg = { bases[i] == 1 ? 0 : ALL } });
 }
 
-/* Something was put where nothing is known. A leaf that is not there at all is above the highest. */
+/* Something was put where nothing is known. A leaf that is not there at all is above the highest.
+ */
 static void forget_unknown_bits(struct dump_cpu *kind, const struct cpuid_dump *filled)
 {
 	for (int i = 0; i < (int)feature_count; i++) {
@@ -433,15 +448,15 @@ static void work_out_brand(struct dump_cpu *kind)
 	kind->brand[strnlen(bytes, 48)] = '\0';
 }
 
-/* What must be known before leaves are left out: the vendor, and the kind of a core, which some systems
- * show above the highest leaf. */
+/* What must be known before leaves are left out: the vendor, and the kind of a core, which some
+ * systems show above the highest leaf. */
 static void work_out_vendor(struct dump_cpu *kind)
 {
 	const struct dump_leaf *zero = find(kind->leaves, kind->leaf_count, 0, 0);
 	const struct dump_leaf *type = find(kind->leaves, kind->leaf_count, 0x1A, 0);
 
-	kind->vendor_known = zero && zero->known[CPUID_EBX] == ALL && zero->known[CPUID_ECX] == ALL &&
-			     zero->known[CPUID_EDX] == ALL;
+	kind->vendor_known = zero && zero->known[CPUID_EBX] == ALL &&
+			     zero->known[CPUID_ECX] == ALL && zero->known[CPUID_EDX] == ALL;
 	if (type && type->known[CPUID_EAX] == ALL &&
 	    (type->reg[CPUID_EAX] >> 24 == CORE_ATOM || type->reg[CPUID_EAX] >> 24 == CORE_CORE))
 		kind->core_type = (int)(type->reg[CPUID_EAX] >> 24);
@@ -484,11 +499,13 @@ static void work_out(struct reading *reading, struct dump_cpu *kind)
 		kind->cpu.level = -1;
 	kind->cpu.identity_known = kind->vendor_known && kind->family_known && kind->model_known;
 	work_out_brand(kind);
-	/* Intel hides SYSCALL from 32-bit processes, and most tools are such; it is there with LM. */
+	/* Intel hides SYSCALL from 32-bit processes, and most tools are such; it is there with LM.
+	 */
 	if (!memcmp(kind->cpu.vendor, "GenuineIntel", 12) && feature_in(&kind->cpu.on, lm) &&
 	    !feature_in(&kind->cpu.on, syscall)) {
 		if (feature_in(&kind->cpu.known, syscall))
-			reading_warn(reading, 0, "syscall is off beside lm, as a 32-bit program sees it "
+			reading_warn(reading, 0,
+				     "syscall is off beside lm, as a 32-bit program sees it "
 				     "on Intel: taken as on");
 		feature_put(&kind->cpu.known, syscall, true);
 		feature_put(&kind->cpu.on, syscall, true);
@@ -496,11 +513,13 @@ static void work_out(struct reading *reading, struct dump_cpu *kind)
 	if (feature_in(&kind->cpu.on, row_of("hypervisor")))
 		snprintf(kind->cpu.note, sizeof(kind->cpu.note), "the dump was taken in a guest");
 	if (one && one->reg[CPUID_EAX] & one->known[CPUID_EAX] & 0x3000u)
-		reading_warn(reading, 0, "leaf 1 EAX has processor type %u, which no guest can be given",
+		reading_warn(reading, 0,
+			     "leaf 1 EAX has processor type %u, which no guest can be given",
 			     one->reg[CPUID_EAX] >> 12 & 3);
 }
 
-/* --- leaves that no CPU answers for ------------------------------------------------------------------ */
+/* --- leaves that no CPU answers for
+ * ------------------------------------------------------------------ */
 
 /* Leaves that tools probe on every CPU, or where a vendor hides a greeting: not worth a word. */
 static bool is_probe(uint32_t leaf)
@@ -530,8 +549,8 @@ static bool answered(const struct dump_cpu *kind, uint32_t leaf)
 		if (memcmp(kind->cpu.vendor, "CentaurHauls", 12) &&
 		    memcmp(kind->cpu.vendor, "  Shanghai  ", 12))
 			return false;
-		return !bounded || (base->reg[CPUID_EAX] > 0xC0000000u &&
-				    leaf <= base->reg[CPUID_EAX]);
+		return !bounded ||
+		       (base->reg[CPUID_EAX] > 0xC0000000u && leaf <= base->reg[CPUID_EAX]);
 	case 0x8:
 	case 0x0:
 		if (!bounded)
@@ -543,8 +562,8 @@ static bool answered(const struct dump_cpu *kind, uint32_t leaf)
 }
 
 /*
- * What a tool wrote down of leaves above the highest one is the answer to another leaf, or the tool's
- * whole array.
+ * What a tool wrote down of leaves above the highest one is the answer to another leaf, or the
+ * tool's whole array.
  */
 static void drop_unanswered(struct reading *reading, struct dump_cpu *kind)
 {
@@ -567,7 +586,8 @@ static void drop_unanswered(struct reading *reading, struct dump_cpu *kind)
 			     dropped, dropped == 1 ? "leaf" : "leaves", first);
 }
 
-/* --- the end --------------------------------------------------------------------------------------- */
+/* --- the end
+ * --------------------------------------------------------------------------------------- */
 
 static int compare_ranges(const void *left, const void *right)
 {
@@ -596,8 +616,9 @@ static int compare_kinds(const void *left, const void *right)
 {
 	const struct dump_cpu *a = left, *b = right;
 
-	return a->numbers[0].first < b->numbers[0].first ? -1 :
-							   a->numbers[0].first > b->numbers[0].first;
+	return a->numbers[0].first < b->numbers[0].first
+		       ? -1
+		       : a->numbers[0].first > b->numbers[0].first;
 }
 
 void reading_end(struct reading *reading)
@@ -616,7 +637,8 @@ void reading_end(struct reading *reading)
 		work_out(reading, &dump->cpus[i]);
 	}
 	if (dump->cpu_count > 1)
-		reading_warn(reading, 0, "%zu kinds of CPU that differ: CPU %u is the one that is taken",
+		reading_warn(reading, 0,
+			     "%zu kinds of CPU that differ: CPU %u is the one that is taken",
 			     dump->cpu_count, dump->cpus[0].numbers[0].first);
 	free(reading->leaves);
 	reading->leaves = NULL;

@@ -32,7 +32,8 @@ static void narrow(struct dump_text *text, enum byte_order order)
 	size_t to = 0;
 
 	for (size_t i = 0; i + 1 < text->length; i += 2) {
-		unsigned low = bytes[i + (order == WIDE_BIG)], high = bytes[i + (order == WIDE_LITTLE)];
+		unsigned low = bytes[i + (order == WIDE_BIG)],
+			 high = bytes[i + (order == WIDE_LITTLE)];
 		unsigned unit = high << 8 | low;
 
 		if (unit != 0xFEFF)

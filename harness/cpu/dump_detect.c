@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which format a text has. Each reader has marks that are in every file of its format; those whose
- * marks are found are tried, from the one that says most of a CPU to the one that says least, and the
- * first that gives a CPU with an identity is it. Without one, that which knows the most bits is.
+ * marks are found are tried, from the one that says most of a CPU to the one that says least, and
+ * the first that gives a CPU with an identity is it. Without one, that which knows the most bits
+ * is.
  */
 #include "harness/cpu/dump.h"
 
@@ -14,11 +15,26 @@
 
 static const struct dump_reader *const readers[] = {
 	/* whole registers */
-	&reader_json, &reader_cpudata, &reader_aida64, &reader_cpuid_r, &reader_libcpuid, &reader_kcpuid,
-	&reader_xen, &reader_x86info, &reader_hwloc, &reader_cpuz, &reader_ohm, &reader_cpu_features,
+	&reader_json,
+	&reader_cpudata,
+	&reader_aida64,
+	&reader_cpuid_r,
+	&reader_libcpuid,
+	&reader_kcpuid,
+	&reader_xen,
+	&reader_x86info,
+	&reader_hwloc,
+	&reader_cpuz,
+	&reader_ohm,
+	&reader_cpu_features,
 	&reader_csv,
 	/* some registers, or bits by name */
-	&reader_freebsd, &reader_decoded, &reader_cpuinfo, &reader_lscpu, &reader_darwin, &reader_cpu_xml,
+	&reader_freebsd,
+	&reader_decoded,
+	&reader_cpuinfo,
+	&reader_lscpu,
+	&reader_darwin,
+	&reader_cpu_xml,
 };
 
 static bool has_marks(const struct dump_reader *reader, const struct dump_text *text)
@@ -33,9 +49,9 @@ static bool has_marks(const struct dump_reader *reader, const struct dump_text *
 static const struct {
 	const char *word, *machine;
 } foreign[] = {
-	{ "CPU implementer", "Arm" }, { "aarch64", "Arm" },	{ "armv7", "Arm" },
+	{ "CPU implementer", "Arm" }, { "aarch64", "Arm" },	   { "armv7", "Arm" },
 	{ "riscv64", "RISC-V" },      { "isa\t\t: rv", "RISC-V" }, { "ppc64", "POWER" },
-	{ "POWER", "POWER" },	      { "s390x", "IBM Z" },	{ "IBM/S390", "IBM Z" },
+	{ "POWER", "POWER" },	      { "s390x", "IBM Z" },	   { "IBM/S390", "IBM Z" },
 	{ "loongarch", "LoongArch" }, { "mips64", "MIPS" },
 };
 
@@ -45,9 +61,10 @@ static int refuse(const struct dump_text *text, struct error *err)
 		if (text_find(text, foreign[i].word))
 			return error_set(err, ERROR_INPUT, "not of an x86 CPU, but of %s",
 					 foreign[i].machine);
-	return error_set(err, ERROR_INPUT,
-			 "nothing that tells of an x86 CPU: no CPUID dump, no cpuinfo, no report of a "
-			 "format that is known");
+	return error_set(
+		err, ERROR_INPUT,
+		"nothing that tells of an x86 CPU: no CPUID dump, no cpuinfo, no report of a "
+		"format that is known");
 }
 
 static size_t known_bits(const struct dump *dump)
@@ -115,7 +132,8 @@ static int read_archive(struct dump *dump, const char *bytes, size_t length, str
 	result = archive_read(&reading, bytes, length, err);
 	reading_end(&reading);
 	if (!result && !known_bits(dump))
-		result = error_set(err, ERROR_INPUT, "an archive without CPUID dumps of an x86 CPU");
+		result =
+			error_set(err, ERROR_INPUT, "an archive without CPUID dumps of an x86 CPU");
 	if (result)
 		dump_free(dump);
 	return result;

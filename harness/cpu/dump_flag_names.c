@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is to be known of the kernel's list of flags beyond the bits of feature.c. Names and words: Linux
- * arch/x86/include/asm/cpufeatures.h, and the names that kernels before 4.20 and the updates of
- * distributions in 2018 had.
+ * What is to be known of the kernel's list of flags beyond the bits of feature.c. Names and words:
+ * Linux arch/x86/include/asm/cpufeatures.h, and the names that kernels before 4.20 and the updates
+ * of distributions in 2018 had.
  */
 #include "harness/cpu/dump_flag_names.h"
 

@@ -9,18 +9,20 @@
 extern const char *const flags_without_bit[];
 extern const size_t flags_without_bit_count;
 
-/* Bits that the kernel keeps out of the list, or that a name stands for only on some CPUs: that such a
- * name is missing says nothing. */
+/* Bits that the kernel keeps out of the list, or that a name stands for only on some CPUs: that
+ * such a name is missing says nothing. */
 extern const char *const flags_hidden[];
 extern const size_t flags_hidden_count;
 
-/* The list is sorted by the kernel's words; this is the word of a register, -1 where it has none. */
+/* The list is sorted by the kernel's words; this is the word of a register, -1 where it has none.
+ */
 int flag_word(const struct feature *feature);
 
 /* The first kernel that can name the flag, major * 1000 + minor; 0 where that is of no interest. */
 unsigned flag_since(const char *name);
 
-/* Names that mean another bit on another vendor's CPUs: the bit's name, or NULL where the name stands. */
+/* Names that mean another bit on another vendor's CPUs: the bit's name, or NULL where the name
+ * stands. */
 const char *flag_of_vendor(const char *name, const char *vendor);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists of flags by name. The kernel's list tells of every bit that it can name, on or off, but where
- * a paste has damaged it: what was lost there is unknown. Glued and split names are read where there is
- * one way to read them, with a warning.
+ * Lists of flags by name. The kernel's list tells of every bit that it can name, on or off, but
+ * where a paste has damaged it: what was lost there is unknown. Glued and split names are read
+ * where there is one way to read them, with a warning.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,8 @@ struct flag_table {
 	struct flag_result result;
 };
 
-/* --- names ------------------------------------------------------------------------------------------- */
+/* --- names
+ * ------------------------------------------------------------------------------------------- */
 
 static const char *flag_name(int flag)
 {
@@ -104,7 +105,8 @@ void flags_free(struct flag_table *table)
 	free(table);
 }
 
-/* --- tokens ------------------------------------------------------------------------------------------ */
+/* --- tokens
+ * ------------------------------------------------------------------------------------------ */
 
 struct token {
 	const char *at;
@@ -189,7 +191,8 @@ static bool may_go_on(const char *at, size_t length)
 	return false;
 }
 
-/* --- the kernel's list ------------------------------------------------------------------------------- */
+/* --- the kernel's list
+ * ------------------------------------------------------------------------------- */
 
 struct list_state {
 	struct flag_table *table;
@@ -250,8 +253,9 @@ static size_t mend(struct reading *reading, struct list_state *state, const stru
 	size_t at = split(state->table, token);
 
 	if (at) {
-		reading_warn(reading, token->line, "'%.*s' read as two flags, '%.*s' and '%.*s'", length,
-			     token->at, (int)at, token->at, length - (int)at, token->at + at);
+		reading_warn(reading, token->line, "'%.*s' read as two flags, '%.*s' and '%.*s'",
+			     length, token->at, (int)at, token->at, length - (int)at,
+			     token->at + at);
 		take(state, find_name(state->table, token->at, at));
 		take(state, find_name(state->table, token->at + at, token->length - at));
 		return 1;
@@ -265,15 +269,16 @@ static size_t mend(struct reading *reading, struct list_state *state, const stru
 	return 1;
 }
 
-static void read_tokens(struct reading *reading, struct list_state *state, const struct tokens *tokens,
-			bool at_end_of_text)
+static void read_tokens(struct reading *reading, struct list_state *state,
+			const struct tokens *tokens, bool at_end_of_text)
 {
 	for (size_t i = 0; i < tokens->count;) {
 		const struct token *token = &tokens->list[i], *next = token + 1;
 		int joined = i + 1 < tokens->count ? join(state->table, token, next) : NO_FLAG;
 
 		if (joined != NO_FLAG) {
-			reading_warn(reading, token->line, "'%.*s' and '%.*s' of line %u read as one flag",
+			reading_warn(reading, token->line,
+				     "'%.*s' and '%.*s' of line %u read as one flag",
 				     (int)token->length, token->at, (int)next->length, next->at,
 				     next->line);
 			take(state, joined);
@@ -282,7 +287,8 @@ static void read_tokens(struct reading *reading, struct list_state *state, const
 			i += mend(reading, state, tokens, i);
 		} else if (at_end_of_text && i + 1 == tokens->count &&
 			   may_go_on(token->at, token->length)) {
-			reading_warn(reading, token->line, "the text ends in flag '%.*s', which may be cut",
+			reading_warn(reading, token->line,
+				     "the text ends in flag '%.*s', which may be cut",
 				     (int)token->length, token->at);
 			damage(state);
 			i++;
@@ -311,17 +317,21 @@ static void note_missing(struct reading *reading, struct list_state *state, bool
 		since = flag_since(features[i].name);
 		if (since <= state->kernel) {
 			feature_put(&result->known, i, true);
-		} else if (features[i].dispatch && strlen(unsure) + strlen(features[i].name) + 2 < sizeof(unsure)) {
+		} else if (features[i].dispatch &&
+			   strlen(unsure) + strlen(features[i].name) + 2 < sizeof(unsure)) {
 			strcat(unsure, " ");
 			strcat(unsure, features[i].name);
 		}
 	}
 	if (*unsure)
-		reading_warn(reading, 0, "not in the list of flags, but nothing shows that the kernel was "
-			     "young enough to name them:%s", unsure);
+		reading_warn(reading, 0,
+			     "not in the list of flags, but nothing shows that the kernel was "
+			     "young enough to name them:%s",
+			     unsure);
 }
 
-static bool same_list(const struct flag_table *table, const struct flag_list *list, const char *vendor)
+static bool same_list(const struct flag_table *table, const struct flag_list *list,
+		      const char *vendor)
 {
 	const char *from = list->lines[0].at, *to = list->lines[list->line_count - 1].end;
 
@@ -358,7 +368,8 @@ static void write_result(struct reading *reading, const struct flag_result *resu
 		    next->subleaf == feature->subleaf && next->reg == feature->reg)
 			continue;
 		if (known)
-			reading_bits(reading, feature->leaf, feature->subleaf, feature->reg, value, known);
+			reading_bits(reading, feature->leaf, feature->subleaf, feature->reg, value,
+				     known);
 		value = known = 0;
 	}
 	if (result->rep_good >= 0)
@@ -382,7 +393,8 @@ static void vendor_of(const struct reading *reading, char *vendor)
 void read_kernel_flags(struct reading *reading, const struct flag_list *list)
 {
 	struct flag_table *table = table_of(reading);
-	struct list_state state = { .table = table, .result = &table->result,
+	struct list_state state = { .table = table,
+				    .result = &table->result,
 				    .kernel = list->kernel_least };
 	struct tokens *tokens;
 	char vendor[12];
@@ -406,7 +418,8 @@ void read_kernel_flags(struct reading *reading, const struct flag_list *list)
 	if (state.damaged || !list->complete)
 		doubt(&state, state.last_word, WORDS - 1);
 	if (!list->complete)
-		reading_warn(reading, 0, "nothing follows the list of flags, so it may be cut off: a flag of "
+		reading_warn(reading, 0,
+			     "nothing follows the list of flags, so it may be cut off: a flag of "
 			     "its end that is missing is unknown, not off");
 	if (tokens->count)
 		note_missing(reading, &state, !list->complete);
@@ -414,10 +427,11 @@ void read_kernel_flags(struct reading *reading, const struct flag_list *list)
 	write_result(reading, &table->result);
 }
 
-/* --- other systems' lists ---------------------------------------------------------------------------- */
+/* --- other systems' lists
+ * ---------------------------------------------------------------------------- */
 
-void read_named_flags(struct reading *reading, const struct line *line, const struct flag_name *names,
-		      size_t count)
+void read_named_flags(struct reading *reading, const struct line *line,
+		      const struct flag_name *names, size_t count)
 {
 	const char *at = line->at;
 

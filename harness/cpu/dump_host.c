@@ -24,11 +24,25 @@ static const struct {
 	uint32_t leaf;
 	enum list_end end;
 } lists[] = {
-	{ 0x4, TYPE_ZERO },   { 0x7, IN_EAX },		{ 0xB, LEVEL_ZERO },	{ 0xD, STATES },
-	{ 0xF, FOUR },	      { 0x10, FOUR },		{ 0x12, FOUR },		{ 0x14, IN_EAX },
-	{ 0x17, IN_EAX },     { 0x18, IN_EAX },		{ 0x1D, IN_EAX },	{ 0x1E, FOUR },
-	{ 0x1F, LEVEL_ZERO }, { 0x20, IN_EAX },		{ 0x23, FOUR },		{ 0x24, IN_EAX },
-	{ 0x8000001Du, TYPE_ZERO }, { 0x80000020u, FOUR }, { 0x80000026u, LEVEL_ZERO },
+	{ 0x4, TYPE_ZERO },
+	{ 0x7, IN_EAX },
+	{ 0xB, LEVEL_ZERO },
+	{ 0xD, STATES },
+	{ 0xF, FOUR },
+	{ 0x10, FOUR },
+	{ 0x12, FOUR },
+	{ 0x14, IN_EAX },
+	{ 0x17, IN_EAX },
+	{ 0x18, IN_EAX },
+	{ 0x1D, IN_EAX },
+	{ 0x1E, FOUR },
+	{ 0x1F, LEVEL_ZERO },
+	{ 0x20, IN_EAX },
+	{ 0x23, FOUR },
+	{ 0x24, IN_EAX },
+	{ 0x8000001Du, TYPE_ZERO },
+	{ 0x80000020u, FOUR },
+	{ 0x80000026u, LEVEL_ZERO },
 };
 
 static enum list_end list_of(uint32_t leaf)
@@ -41,7 +55,8 @@ static enum list_end list_of(uint32_t leaf)
 
 static void ask(struct cpuid_leaf *leaf)
 {
-	__cpuid_count(leaf->leaf, leaf->subleaf, leaf->reg[0], leaf->reg[1], leaf->reg[2], leaf->reg[3]);
+	__cpuid_count(leaf->leaf, leaf->subleaf, leaf->reg[0], leaf->reg[1], leaf->reg[2],
+		      leaf->reg[3]);
 }
 
 static bool empty(const struct cpuid_leaf *leaf)
@@ -53,7 +68,10 @@ static void read_leaf(struct reading *reading, uint32_t number)
 {
 	enum list_end end = list_of(number);
 	struct cpuid_leaf leaf = { .leaf = number };
-	uint32_t last = end == STATES ? SUBLEAVES_MAX - 1 : end == FOUR ? 3 : end == ONE ? 0 : SUBLEAVES_MAX;
+	uint32_t last = end == STATES ? SUBLEAVES_MAX - 1
+			: end == FOUR ? 3
+			: end == ONE  ? 0
+				      : SUBLEAVES_MAX;
 
 	for (; leaf.subleaf <= last; leaf.subleaf++) {
 		ask(&leaf);
@@ -61,7 +79,8 @@ static void read_leaf(struct reading *reading, uint32_t number)
 			continue;
 		reading_leaf(reading, &leaf, 4);
 		if (end == IN_EAX && !leaf.subleaf)
-			last = leaf.reg[CPUID_EAX] < SUBLEAVES_MAX ? leaf.reg[CPUID_EAX] : SUBLEAVES_MAX;
+			last = leaf.reg[CPUID_EAX] < SUBLEAVES_MAX ? leaf.reg[CPUID_EAX]
+								   : SUBLEAVES_MAX;
 		if ((end == TYPE_ZERO && !(leaf.reg[CPUID_EAX] & 0x1F)) ||
 		    (end == LEVEL_ZERO && !(leaf.reg[CPUID_ECX] & 0xFF00)))
 			break;
@@ -74,7 +93,8 @@ static void read_range(struct reading *reading, uint32_t first)
 
 	ask(&base);
 	reading_leaf(reading, &base, 4);
-	for (uint32_t leaf = first + 1; leaf <= base.reg[CPUID_EAX] && leaf < first + LEAVES_MAX; leaf++)
+	for (uint32_t leaf = first + 1; leaf <= base.reg[CPUID_EAX] && leaf < first + LEAVES_MAX;
+	     leaf++)
 		if (leaf != 3)
 			read_leaf(reading, leaf);
 }

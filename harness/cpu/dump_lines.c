@@ -34,7 +34,8 @@ unsigned scan_registers(const char *at, const char *const words[4], const char *
 	return count;
 }
 
-/* The line and the next as one, if that makes a whole leaf; without and with a blank between them. */
+/* The line and the next as one, if that makes a whole leaf; without and with a blank between them.
+ */
 static bool join(const struct line *line, const struct line *next, const struct leaf_format *format,
 		 uint32_t context, struct leaf_line *out)
 {
@@ -108,7 +109,8 @@ void read_leaf_lines(struct reading *reading, const struct dump_text *text,
 			read.registers = 4;
 		else if (kind == LINE_CUT)
 			reading_warn(reading, line.number,
-				     "leaf 0x%x is cut off or damaged at %s: its registers from there on "
+				     "leaf 0x%x is cut off or damaged at %s: its registers from "
+				     "there on "
 				     "are unknown",
 				     read.leaf.leaf, register_names[read.registers & 3]);
 		if (kind == LINE_LEAF || (kind == LINE_CUT && read.registers))

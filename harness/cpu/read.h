@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the readers of dump formats (read_*.c) share: the cleaned text and its lines, small scanners,
- * and the CPU that is being put together. A format is a struct dump_reader; detect.c has the list.
+ * What the readers of dump formats (read_*.c) share: the cleaned text and its lines, small
+ * scanners, and the CPU that is being put together. A format is a struct dump_reader; detect.c has
+ * the list.
  */
 #ifndef QUIRKLAB_HARNESS_CPU_READ_H
 #define QUIRKLAB_HARNESS_CPU_READ_H
@@ -9,7 +10,8 @@
 #include "harness/cpu/dump.h"
 #include "harness/util/text.h"
 
-/* --- the text (clean.c) ---------------------------------------------------------------------------- */
+/* --- the text (clean.c)
+ * ---------------------------------------------------------------------------- */
 
 /* A NUL behind the last byte; lines end in '\n'. Once cleaned there is no other NUL. */
 struct dump_text {
@@ -34,7 +36,8 @@ bool line_next(const struct dump_text *text, struct line *line);
 const char *text_find(const struct dump_text *text, const char *word);
 const char *line_find(const struct line *line, const char *word);
 
-/* --- scanners (scan.c): each returns where it ended, or NULL. None crosses the end of a line. ------- */
+/* --- scanners (scan.c): each returns where it ended, or NULL. None crosses the end of a line.
+ * ------- */
 
 const char *scan_blanks(const char *at); /* never NULL */
 const char *scan_word(const char *at, const char *word);
@@ -49,7 +52,8 @@ const char *scan_whole_number(const char *at, uint32_t *value);
 /* "key  <blanks><mark><blanks>": where the value begins, if the line has this key. */
 const char *scan_key(const char *at, const char *key, char mark);
 
-/* --- the CPU in the making (build.c) --------------------------------------------------------------- */
+/* --- the CPU in the making (build.c)
+ * --------------------------------------------------------------- */
 
 struct flag_table;
 
@@ -59,8 +63,8 @@ struct reading {
 	struct dump_leaf *leaves;
 	size_t leaf_count, leaf_room;
 	bool sorted;
-	bool touched;	/* something of it was read */
-	bool overfull;	/* it has more leaves than a CPU has */
+	bool touched;  /* something of it was read */
+	bool overfull; /* it has more leaves than a CPU has */
 	unsigned number, next_number;
 	char brand[49];
 	int rep_good;
@@ -77,7 +81,8 @@ void reading_drop(struct reading *reading);
 /* Ends the last CPU, and works out what the dump says of each. */
 void reading_end(struct reading *reading);
 
-/* Known bits of one register. What is known already stays; two sources that differ are a warning. */
+/* Known bits of one register. What is known already stays; two sources that differ are a warning.
+ */
 void reading_bits(struct reading *reading, uint32_t leaf, uint32_t subleaf, enum cpuid_register reg,
 		  uint32_t value, uint32_t known);
 /* A line of a dump with the first `registers` registers. A second leaf 0 begins the next CPU. */
@@ -98,7 +103,8 @@ void reading_feature(struct reading *reading, int index, bool on);
 void reading_warn(struct reading *reading, unsigned line, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* --- formats of one leaf a line (lines.c) ----------------------------------------------------------- */
+/* --- formats of one leaf a line (lines.c)
+ * ----------------------------------------------------------- */
 
 enum line_kind {
 	LINE_OTHER,
@@ -127,7 +133,8 @@ void read_leaf_lines(struct reading *reading, const struct dump_text *text,
 unsigned scan_registers(const char *at, const char *const words[4], const char *marks,
 			uint32_t reg[4], const char **end);
 
-/* --- lists of flags (flags.c) ----------------------------------------------------------------------- */
+/* --- lists of flags (flags.c)
+ * ----------------------------------------------------------------------- */
 
 #define FLAG_LINES_MAX 64
 
@@ -135,7 +142,7 @@ unsigned scan_registers(const char *at, const char *const words[4], const char *
 struct flag_list {
 	struct line lines[FLAG_LINES_MAX];
 	size_t line_count;
-	bool complete; /* more follows in the file: the list is not cut at its end */
+	bool complete;	       /* more follows in the file: the list is not cut at its end */
 	unsigned kernel_least; /* what else the source says of the kernel's age; 0: nothing */
 };
 
@@ -149,15 +156,16 @@ struct flag_name {
 	enum cpuid_register reg;
 	uint8_t bit;
 };
-void read_named_flags(struct reading *reading, const struct line *line, const struct flag_name *names,
-		      size_t count);
+void read_named_flags(struct reading *reading, const struct line *line,
+		      const struct flag_name *names, size_t count);
 void flags_free(struct flag_table *table);
 
-/* --- the readers ------------------------------------------------------------------------------------- */
+/* --- the readers
+ * ------------------------------------------------------------------------------------- */
 
 struct dump_reader {
-	const char *name;	/* for a person */
-	const char *marks[4];	/* one of them is in every file of the format */
+	const char *name;		 /* for a person */
+	const char *marks[4];		 /* one of them is in every file of the format */
 	const struct leaf_format *lines; /* either a format of lines, */
 	/* or a function: nothing found is no error; an error is a reason to refuse the file. */
 	int (*read)(struct reading *reading, const struct dump_text *text, struct error *err);

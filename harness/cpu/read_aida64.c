@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * AIDA64, EVEREST, InstLatx64:  "CPUID 00000004: 00000122-01C0003F-0000003F-00000000 [SL 01] [L1I: 32 KB]".
- * Twenty years of them differ in separators, headers and in whether subleaves have their number; that
- * number is hexadecimal.
+ * AIDA64, EVEREST, InstLatx64:  "CPUID 00000004: 00000122-01C0003F-0000003F-00000000 [SL 01] [L1I:
+ * 32 KB]". Twenty years of them differ in separators, headers and in whether subleaves have their
+ * number; that number is hexadecimal.
  */
 #include "harness/cpu/read.h"
 

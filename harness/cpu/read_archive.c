@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Archives of hwloc-gather-cpuid, as libarchive unpacks them: a file puN for each logical CPU. What is
- * unpacked is bounded, whatever the archive says of itself.
+ * Archives of hwloc-gather-cpuid, as libarchive unpacks them: a file puN for each logical CPU. What
+ * is unpacked is bounded, whatever the archive says of itself.
  */
 #include <archive.h>
 #include <archive_entry.h>
@@ -21,7 +21,10 @@ static const struct {
 } magics[] = {
 	{ 0, "BZh", 3 },
 	{ 0, "\x1F\x8B", 2 },
-	{ 0, "\xFD" "7zXZ", 5 },
+	{ 0,
+	  "\xFD"
+	  "7zXZ",
+	  5 },
 	{ 0, "\x28\xB5\x2F\xFD", 4 },
 	{ 257, "ustar", 5 },
 };
@@ -75,8 +78,10 @@ static void read_cpus(struct reading *reading, struct archive *archive)
 		if (result != ARCHIVE_OK && result != ARCHIVE_WARN)
 			break;
 		if ((uint64_t)archive_filter_bytes(archive, 0) > DUMP_BYTES_MAX) {
-			reading_warn(reading, 0, "the archive unpacks to more than %u MB: the rest is "
-				     "left out", DUMP_BYTES_MAX >> 20);
+			reading_warn(reading, 0,
+				     "the archive unpacks to more than %u MB: the rest is "
+				     "left out",
+				     DUMP_BYTES_MAX >> 20);
 			return;
 		}
 		number = cpu_of(archive_entry_pathname(entry));
@@ -84,7 +89,8 @@ static void read_cpus(struct reading *reading, struct archive *archive)
 			continue;
 		length = read_entry(archive, bytes);
 		if (length < 0) {
-			reading_warn(reading, 0, "the file of CPU %ld is damaged or too large", number);
+			reading_warn(reading, 0, "the file of CPU %ld is damaged or too large",
+				     number);
 			continue;
 		}
 		text.length = (size_t)length;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tests of google/cpu_features: "{{0x00000007, 0}, Leaf{0x00000000, 0x029C67AF, ...}}," with a CPU in
- * each TEST_F. */
+/* The tests of google/cpu_features: "{{0x00000007, 0}, Leaf{0x00000000, 0x029C67AF, ...}}," with a
+ * CPU in each TEST_F. */
 #include "harness/cpu/read.h"
 
 static enum line_kind scan(const char *at, struct leaf_line *out)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The raw output of `cpuid -r` and `cpuid -1r`:
- * "   0x00000004 0x01: eax=0x00000122 ebx=0x01c0003f ecx=0x0000003f edx=0x00000000" behind "CPU 0:". */
+ * "   0x00000004 0x01: eax=0x00000122 ebx=0x01c0003f ecx=0x0000003f edx=0x00000000" behind "CPU
+ * 0:". */
 #include "harness/cpu/read.h"
 
 static enum line_kind scan(const char *at, struct leaf_line *out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /proc/cpuinfo: a block of "key<tabs>: value" lines for each logical CPU. Pasted ones have blanks for
- * tabs, one block of many, or a list of flags that was wrapped or cut.
+ * /proc/cpuinfo: a block of "key<tabs>: value" lines for each logical CPU. Pasted ones have blanks
+ * for tabs, one block of many, or a list of flags that was wrapped or cut.
  */
 #include "harness/cpu/read.h"
 
@@ -33,11 +33,11 @@ enum key {
 };
 
 static const char *const key_names[KEYS] = {
-	[KEY_PROCESSOR] = "processor",	   [KEY_VENDOR] = "vendor_id",
-	[KEY_FAMILY] = "cpu family",	   [KEY_MODEL] = "model",
-	[KEY_NAME] = "model name",	   [KEY_STEPPING] = "stepping",
-	[KEY_LEVEL] = "cpuid level",	   [KEY_FLAGS] = "flags",
-	[KEY_CLFLUSH] = "clflush size",	   [KEY_ADDRESSES] = "address sizes",
+	[KEY_PROCESSOR] = "processor",	[KEY_VENDOR] = "vendor_id",
+	[KEY_FAMILY] = "cpu family",	[KEY_MODEL] = "model",
+	[KEY_NAME] = "model name",	[KEY_STEPPING] = "stepping",
+	[KEY_LEVEL] = "cpuid level",	[KEY_FLAGS] = "flags",
+	[KEY_CLFLUSH] = "clflush size", [KEY_ADDRESSES] = "address sizes",
 };
 
 /* One CPU's block. */
@@ -153,7 +153,8 @@ static void take_key(struct reading *reading, struct block *block, enum key key,
 	block->in_flags = key == KEY_FLAGS;
 	block->any |= key != KEY_OTHER;
 	for (size_t i = 0; i < sizeof(young_keys) / sizeof(young_keys[0]); i++)
-		if (strlen(young_keys[i].key) == length && !strncmp(young_keys[i].key, text, length) &&
+		if (strlen(young_keys[i].key) == length &&
+		    !strncmp(young_keys[i].key, text, length) &&
 		    block->flags.kernel_least < young_keys[i].since)
 			block->flags.kernel_least = young_keys[i].since;
 	if (key)

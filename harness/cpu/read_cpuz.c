@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread dumps of a CPU-Z text report: a leaf and four registers with 0x, tabs between them. Subleaves
- * have no number; "CPU Thread N" stands before each. */
+/* The thread dumps of a CPU-Z text report: a leaf and four registers with 0x, tabs between them.
+ * Subleaves have no number; "CPU Thread N" stands before each. */
 #include "harness/cpu/read.h"
 
 static enum line_kind scan(const char *at, struct leaf_line *out)

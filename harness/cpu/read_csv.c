@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Six numbers a line: leaf, subleaf, EAX, EBX, ECX, EDX; decimal with commas as archspec has them, or
- * 0x-hexadecimal with tabs as `quirklab cpuid --to tsv` writes them. */
+/* Six numbers a line: leaf, subleaf, EAX, EBX, ECX, EDX; decimal with commas as archspec has them,
+ * or 0x-hexadecimal with tabs as `quirklab cpuid --to tsv` writes them. */
 #include "harness/cpu/read.h"
 
 static const char *skip_separator(const char *at)

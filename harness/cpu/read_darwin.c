@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * macOS, sysctl machdep.cpu: "machdep.cpu.leaf7_features: RDWRFSGS BMI1 AVX2 ERMS ...". A list knows what
- * it names. Apple put no x86 CPU but those of Intel's family 6 into a Mac.
+ * macOS, sysctl machdep.cpu: "machdep.cpu.leaf7_features: RDWRFSGS BMI1 AVX2 ERMS ...". A list
+ * knows what it names. Apple put no x86 CPU but those of Intel's family 6 into a Mac.
  */
 #include "harness/cpu/read.h"
 
@@ -109,7 +109,8 @@ static int read_darwin(struct reading *reading, const struct dump_text *text, st
 		reading_warn(reading, 0, "no stepping, or one that is cut off: unknown");
 	if (has_family && has_model &&
 	    !reading_signature(reading, family, model, has_stepping ? (long)stepping : -1))
-		reading_warn(reading, 0, "family %u, model %u: no CPU can have these", family, model);
+		reading_warn(reading, 0, "family %u, model %u: no CPU can have these", family,
+			     model);
 	return 0;
 }
 

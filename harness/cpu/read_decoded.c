@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The decoded output of `cpuid` (without -r): "      enhanced REP MOVSB/STOSB  = true" below the header of
- * a leaf. The family is the lines' "synth"; the plain ones are the fields before they are put together.
+ * The decoded output of `cpuid` (without -r): "      enhanced REP MOVSB/STOSB  = true" below the
+ * header of a leaf. The family is the lines' "synth"; the plain ones are the fields before they are
+ * put together.
  */
 #include "harness/cpu/read.h"
 
@@ -188,11 +189,12 @@ static const struct {
 	{ "(model synth)", offsetof(struct signature_lines, model) },
 };
 
-#define HAVE_FIELDS 0x1Fu
-#define HAVE_SYNTH  0x60u
+#define HAVE_FIELDS   0x1Fu
+#define HAVE_SYNTH    0x60u
 #define HAVE_STEPPING 0x04u
 
-/* "family = Intel Pentium Pro/... (6)", "extended model = 0x3 (3)": the number in the last parentheses. */
+/* "family = Intel Pentium Pro/... (6)", "extended model = 0x3 (3)": the number in the last
+ * parentheses. */
 static bool last_number(const struct line *line, uint32_t *number)
 {
 	const char *at = memrchr(line->at, '(', (size_t)(line->end - line->at));
@@ -231,10 +233,12 @@ static void put_signature(struct reading *reading, struct signature_lines *lines
 		   lines->extended_model < 16) {
 		reading_bits(reading, 1, 0, CPUID_EAX,
 			     lines->extended_family << 20 | lines->extended_model << 16 |
-				     lines->base_family << 8 | lines->base_model << 4 | lines->stepping,
+				     lines->base_family << 8 | lines->base_model << 4 |
+				     lines->stepping,
 			     0x0FFF0FFFu);
 	} else {
-		reading_warn(reading, lines->line, "the version information is cut off: the signature is "
+		reading_warn(reading, lines->line,
+			     "the version information is cut off: the signature is "
 			     "unknown");
 	}
 	*lines = (struct signature_lines){ 0 };
@@ -247,7 +251,8 @@ static void take_strings(struct reading *reading, const struct line *line)
 
 	if (!value)
 		return;
-	if (scan_word(at, "vendor_id") && *value == '"' && line->end - value >= 14 && value[13] == '"')
+	if (scan_word(at, "vendor_id") && *value == '"' && line->end - value >= 14 &&
+	    value[13] == '"')
 		reading_vendor(reading, value + 1);
 	if (scan_word(at, "brand = \"")) {
 		const char *start = at + 9, *end = memrchr(start, '"', (size_t)(line->end - start));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Firecracker's fingerprints and custom CPU templates: bit patterns of registers, "0b" and 32 of 0, 1 and x,
- * the highest bit first. What is x, and a register that is not there, is left to the host: unknown.
+ * Firecracker's fingerprints and custom CPU templates: bit patterns of registers, "0b" and 32 of 0,
+ * 1 and x, the highest bit first. What is x, and a register that is not there, is left to the host:
+ * unknown.
  */
 #include "harness/cpu/read.h"
 
@@ -61,9 +62,11 @@ static void take_leaf(struct reading *reading, const json_t *item)
 			if (strcmp(name, registers[reg]))
 				continue;
 			if (pattern(bits, &value, &known))
-				reading_bits(reading, leaf, subleaf, (enum cpuid_register)reg, value, known);
+				reading_bits(reading, leaf, subleaf, (enum cpuid_register)reg,
+					     value, known);
 			else
-				reading_warn(reading, 0, "leaf 0x%x: %s has no pattern of 32 bits: unknown",
+				reading_warn(reading, 0,
+					     "leaf 0x%x: %s has no pattern of 32 bits: unknown",
 					     leaf, name);
 		}
 	}
@@ -81,7 +84,6 @@ bool firecracker_read(struct reading *reading, const json_t *root)
 	if (!json_array_size(modifiers))
 		return false;
 	reading->dump->format = "Firecracker CPU configuration";
-	json_array_foreach(modifiers, i, item)
-		take_leaf(reading, item);
+	json_array_foreach(modifiers, i, item) take_leaf(reading, item);
 	return true;
 }

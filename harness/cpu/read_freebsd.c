@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * FreeBSD's boot messages: "Origin="GenuineIntel"  Id=0x506e3 ..." and "Features2=0x7ffafbbf<SSE3,...>".
- * The words are CPUID registers as they are, and the names behind them say nothing more. A line that is
- * missing is a register that is unknown: zero ones are not printed either.
+ * FreeBSD's boot messages: "Origin="GenuineIntel"  Id=0x506e3 ..." and
+ * "Features2=0x7ffafbbf<SSE3,...>". The words are CPUID registers as they are, and the names behind
+ * them say nothing more. A line that is missing is a register that is unknown: zero ones are not
+ * printed either.
  */
 #include "harness/cpu/read.h"
 
@@ -53,13 +54,16 @@ static void take_words(struct reading *reading, const struct line *line)
 		return;
 	end = scan_hex(equals + 3, 1, 8, &value);
 	if (!end || *end != '<') {
-		reading_warn(reading, line->number, "%s is cut off or damaged: unknown", words[word].key);
+		reading_warn(reading, line->number, "%s is cut off or damaged: unknown",
+			     words[word].key);
 		return;
 	}
-	reading_bits(reading, words[word].leaf, words[word].subleaf, words[word].reg, value, UINT32_MAX);
+	reading_bits(reading, words[word].leaf, words[word].subleaf, words[word].reg, value,
+		     UINT32_MAX);
 }
 
-/* "Key = 0x..." with or without blanks round the sign; the value is whole where something follows. */
+/* "Key = 0x..." with or without blanks round the sign; the value is whole where something follows.
+ */
 static bool take_number(const struct line *line, const char *key, uint32_t *value)
 {
 	const char *at = line_find(line, key);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One CPU's file of hwloc-gather-cpuid: "5 4 0 1 0 => 122 1c0003f 3f 0", all hexadecimal without leading
- * zeros: which inputs matter (1: EAX, 4: ECX), the four inputs, the four answers.
+ * One CPU's file of hwloc-gather-cpuid: "5 4 0 1 0 => 122 1c0003f 3f 0", all hexadecimal without
+ * leading zeros: which inputs matter (1: EAX, 4: ECX), the four inputs, the four answers.
  */
 #include "harness/cpu/read.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON documents, one or several, with prose around them: finds them, mends one that is cut off by closing
- * what is open, and asks the readers of each kind. Also reads what `quirklab cpuid --to json` writes.
+ * JSON documents, one or several, with prose around them: finds them, mends one that is cut off by
+ * closing what is open, and asks the readers of each kind. Also reads what `quirklab cpuid --to
+ * json` writes.
  */
 #include "harness/cpu/read.h"
 
@@ -55,12 +56,12 @@ bool own_json_read(struct reading *reading, const json_t *root)
 
 	if (json_is_object(root))
 		return own_cpu(reading, root);
-	json_array_foreach(root, i, cpu)
-		found |= own_cpu(reading, cpu);
+	json_array_foreach(root, i, cpu) found |= own_cpu(reading, cpu);
 	return found;
 }
 
-/* --- a document that is cut off ---------------------------------------------------------------------- */
+/* --- a document that is cut off
+ * ---------------------------------------------------------------------- */
 
 /* Where the text could end and be closed: behind the last value that is whole. */
 struct open_ends {
@@ -117,7 +118,8 @@ static json_t *mend(struct reading *reading, const char *text, size_t length)
 
 static bool read_document(struct reading *reading, const json_t *root)
 {
-	return firecracker_read(reading, root) || qmp_read(reading, root) || own_json_read(reading, root);
+	return firecracker_read(reading, root) || qmp_read(reading, root) ||
+	       own_json_read(reading, root);
 }
 
 static int read_json(struct reading *reading, const struct dump_text *text, struct error *err)

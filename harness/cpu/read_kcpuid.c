@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's kcpuid -r: "0x00000001: EAX=0x000506a3, EBX=...", or "0x00000004: subleafs:" and then a
- * line with the decimal number of each. Leaves that are all zero are not printed. */
+/* The kernel's kcpuid -r: "0x00000001: EAX=0x000506a3, EBX=...", or "0x00000004: subleafs:" and
+ * then a line with the decimal number of each. Leaves that are all zero are not printed. */
 #include "harness/cpu/read.h"
 
 static enum line_kind scan_header(const char *at, struct leaf_line *out)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libcpuid's raw dumps (cpuid_tool --save) and its *.test files: "intel_fn4[1]=00000122 01c0003f ...".
- * They are arrays of fixed sizes, written whole: an element of a list of subleaves that is all zero is
- * no answer, it was not asked for.
+ * libcpuid's raw dumps (cpuid_tool --save) and its *.test files: "intel_fn4[1]=00000122 01c0003f
+ * ...". They are arrays of fixed sizes, written whole: an element of a list of subleaves that is
+ * all zero is no answer, it was not asked for.
  */
 #include "harness/cpu/read.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libvirt's XML: <cpudata> with the registers themselves (tests/cputestdata), and <cpu> of a domain, of the
- * capabilities or of the domain capabilities: a model's name, and features by name and policy.
+ * libvirt's XML: <cpudata> with the registers themselves (tests/cputestdata), and <cpu> of a
+ * domain, of the capabilities or of the domain capabilities: a model's name, and features by name
+ * and policy.
  */
 #include <libxml/xmlreader.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@ struct root {
 	const char *start, *end;
 };
 
-/* From the element's start to its end: what a person writes around it is no XML. NULL where there is none. */
+/* From the element's start to its end: what a person writes around it is no XML. NULL where there
+ * is none. */
 static xmlTextReaderPtr open_root(const struct dump_text *text, const struct root roots[])
 {
 	const char *start = NULL, *end;
@@ -71,7 +73,8 @@ static unsigned line_of(xmlTextReaderPtr xml)
 	return (unsigned)xmlTextReaderGetParserLineNumber(xml);
 }
 
-/* --- <cpudata> --------------------------------------------------------------------------------------- */
+/* --- <cpudata>
+ * --------------------------------------------------------------------------------------- */
 
 static void take_leaf(struct reading *reading, xmlTextReaderPtr xml)
 {
@@ -84,8 +87,8 @@ static void take_leaf(struct reading *reading, xmlTextReaderPtr xml)
 	for (int i = 0; i < 4; i++) {
 		if (number_of(xml, registers[i], &leaf.reg[i]))
 			continue;
-		reading_warn(reading, line_of(xml), "leaf 0x%x has no readable %s: left out", leaf.leaf,
-			     registers[i]);
+		reading_warn(reading, line_of(xml), "leaf 0x%x has no readable %s: left out",
+			     leaf.leaf, registers[i]);
 		return;
 	}
 	reading_leaf(reading, &leaf, 4);
@@ -104,10 +107,12 @@ static int read_cpudata(struct reading *reading, const struct dump_text *text, s
 			architecture = attribute(xml, "arch");
 		else if (has_element(xml, "cpuid"))
 			take_leaf(reading, xml);
-		ended = ends_element(xml, "cpudata") || (architecture && strcmp(architecture, "x86"));
+		ended = ends_element(xml, "cpudata") ||
+			(architecture && strcmp(architecture, "x86"));
 	}
 	if (architecture && strcmp(architecture, "x86"))
-		result = error_set(err, ERROR_INPUT, "not of an x86 CPU, but of %.32s", architecture);
+		result = error_set(err, ERROR_INPUT, "not of an x86 CPU, but of %.32s",
+				   architecture);
 	else if (!ended)
 		reading_warn(reading, 0, "the XML is cut off or damaged: leaves may be missing");
 	xmlFreeTextReader(xml);
@@ -120,7 +125,8 @@ const struct dump_reader reader_cpudata = {
 	.read = read_cpudata,
 };
 
-/* --- <cpu> ------------------------------------------------------------------------------------------- */
+/* --- <cpu>
+ * ------------------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *name, *vendor;
@@ -192,7 +198,8 @@ static int take_element(struct reading *reading, struct definition *state, xmlTe
 		state->inside = !xmlTextReaderIsEmptyElement(xml);
 	} else if (state->inside && has_element(xml, "mode")) {
 		text = attribute(xml, "name");
-		state->other_mode = !xmlTextReaderIsEmptyElement(xml) && text && strcmp(text, "host-model");
+		state->other_mode =
+			!xmlTextReaderIsEmptyElement(xml) && text && strcmp(text, "host-model");
 	} else if (state->inside && ends_element(xml, "mode")) {
 		state->other_mode = false;
 	} else if (!state->inside || state->other_mode) {

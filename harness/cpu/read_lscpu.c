@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* lscpu: "Vendor ID:   GenuineIntel". The flags are the kernel's, but on OpenBSD, which has names of its
- * own and calls the first line "Vendor:". */
+/* lscpu: "Vendor ID:   GenuineIntel". The flags are the kernel's, but on OpenBSD, which has names
+ * of its own and calls the first line "Vendor:". */
 #include "harness/cpu/read.h"
 
 #include <string.h>
 
-/* OpenBSD, sys/arch/amd64: names of bits that differ from Linux, or do not. What is not here is not read. */
+/* OpenBSD, sys/arch/amd64: names of bits that differ from Linux, or do not. What is not here is not
+ * read. */
 static const struct flag_name openbsd_names[] = {
 	{ "fpu", 1, 0, CPUID_EDX, 0 },
 	{ "tsc", 1, 0, CPUID_EDX, 4 },
@@ -132,7 +133,8 @@ static void take_summary(struct reading *reading, struct summary_lines *lines)
 	if (lines->family.at && lines->model.at && scan_whole_number(lines->family.at, &family) &&
 	    scan_whole_number(lines->model.at, &model)) {
 		if (!has_stepping)
-			reading_warn(reading, lines->model.number, "no stepping, or one that is cut off: unknown");
+			reading_warn(reading, lines->model.number,
+				     "no stepping, or one that is cut off: unknown");
 		if (!reading_signature(reading, family, model, has_stepping ? (long)stepping : -1))
 			reading_warn(reading, lines->model.number,
 				     "family %u, model %u: no CPU can have these", family, model);

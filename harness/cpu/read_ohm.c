@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenHardwareMonitor's report: a table of function, EAX, EBX, ECX, EDX in eight hexadecimal digits for
- * each thread; subleaf 0 only. */
+/* OpenHardwareMonitor's report: a table of function, EAX, EBX, ECX, EDX in eight hexadecimal digits
+ * for each thread; subleaf 0 only. */
 #include "harness/cpu/read.h"
 
 static enum line_kind scan(const char *at, struct leaf_line *out)

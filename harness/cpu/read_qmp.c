@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * QEMU's answer to query-cpu-model-expansion (libvirt's cputestdata *.json): the properties of a CPU model,
- * numbers for the identity, true and false for bits. Several spellings of a bit are there at once.
+ * QEMU's answer to query-cpu-model-expansion (libvirt's cputestdata *.json): the properties of a
+ * CPU model, numbers for the identity, true and false for bits. Several spellings of a bit are
+ * there at once.
  */
 #include "harness/cpu/read.h"
 
@@ -13,9 +14,9 @@ static long number_of(const json_t *props, const char *key)
 	const json_t *value = json_object_get(props, key);
 
 	return json_is_integer(value) && json_integer_value(value) >= 0 &&
-			       json_integer_value(value) <= INT32_MAX ?
-		       (long)json_integer_value(value) :
-		       -1;
+			       json_integer_value(value) <= INT32_MAX
+		       ? (long)json_integer_value(value)
+		       : -1;
 }
 
 static void take_identity(struct reading *reading, const json_t *props)
@@ -28,8 +29,10 @@ static void take_identity(struct reading *reading, const json_t *props)
 	if (vendor && strlen(vendor) == 12)
 		reading_vendor(reading, vendor);
 	if (family >= 0 && model >= 0 &&
-	    !reading_signature(reading, (uint32_t)family, (uint32_t)model, number_of(props, "stepping")))
-		reading_warn(reading, 0, "family %ld, model %ld: no CPU can have these", family, model);
+	    !reading_signature(reading, (uint32_t)family, (uint32_t)model,
+			       number_of(props, "stepping")))
+		reading_warn(reading, 0, "family %ld, model %ld: no CPU can have these", family,
+			     model);
 	if (level >= 0)
 		reading_bits(reading, 0, 0, CPUID_EAX, (uint32_t)level, UINT32_MAX);
 	if (brand)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* x86info -r: "eax in: 0x00000001, eax = 000506a3 ebx = 00100800 ecx = ... edx = ...", subleaf 0 only. */
+/* x86info -r: "eax in: 0x00000001, eax = 000506a3 ebx = 00100800 ecx = ... edx = ...", subleaf 0
+ * only. */
 #include "harness/cpu/read.h"
 
 static enum line_kind scan(const char *at, struct leaf_line *out)

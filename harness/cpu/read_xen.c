@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* xen-cpuid -p: "  00000004:00000001 -> 00000122:01c0003f:0000003f:00000000"; subleaf ffffffff: there is
- * none. The first policy is the machine's own; those behind it are what Xen lets guests see. */
+/* xen-cpuid -p: "  00000004:00000001 -> 00000122:01c0003f:0000003f:00000000"; subleaf ffffffff:
+ * there is none. The first policy is the machine's own; those behind it are what Xen lets guests
+ * see. */
 #include "harness/cpu/read.h"
 
 static enum line_kind scan(const char *at, struct leaf_line *out)
@@ -31,7 +32,8 @@ static int read_xen(struct reading *reading, const struct dump_text *text, struc
 		if (!line_find(&line, " policy:") || ++policies < 2)
 			continue;
 		first.length = (size_t)(line.at - text->bytes);
-		reading_warn(reading, line.number, "the first policy is read; those from here on are left "
+		reading_warn(reading, line.number,
+			     "the first policy is read; those from here on are left "
 			     "out");
 	}
 	read_leaf_lines(reading, &first, &format);

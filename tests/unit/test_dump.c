@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* harness/cpu, readers: every format, the dirt of pastes, what is cut off, and a corpus of real files. */
+/* harness/cpu, readers: every format, the dirt of pastes, what is cut off, and a corpus of real
+ * files. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,8 +80,8 @@ static const struct dump_leaf *leaf_of(const struct dump *dump, uint32_t leaf, u
 	return NULL;
 }
 
-static void check_identity(const struct dump *dump, const char *vendor, unsigned family, unsigned model,
-			   unsigned stepping)
+static void check_identity(const struct dump *dump, const char *vendor, unsigned family,
+			   unsigned model, unsigned stepping)
 {
 	const struct dump_cpu *cpu = &dump->cpus[0];
 
@@ -91,11 +92,13 @@ static void check_identity(const struct dump *dump, const char *vendor, unsigned
 	ck_assert_uint_eq(cpu->cpu.stepping, stepping);
 }
 
-/* --- the same CPU in every format -------------------------------------------------------------------- */
+/* --- the same CPU in every format
+ * -------------------------------------------------------------------- */
 
 /* Leaf 7 is 1, 0x009C0220 0x10000000 0x10; 7.1 EAX 0x810: avx-vnni and fsrs. Worked out by hand. */
-#define ALL_BITS                                                                                      \
-	"erms=1 avx2=1 clflushopt=1 rdseed=1 movdir64b=1 fsrm=1 avx512f=0 clwb=0 syscall=1 lm=1 sse2=1"
+#define ALL_BITS                                                                                  \
+	"erms=1 avx2=1 clflushopt=1 rdseed=1 movdir64b=1 fsrm=1 avx512f=0 clwb=0 syscall=1 lm=1 " \
+	"sse2=1"
 
 static const struct {
 	const char *file, *format, *bits;
@@ -103,7 +106,8 @@ static const struct {
 	bool whole; /* leaves 0 and 1 are whole */
 } examples[] = {
 	{ "aida64-new.txt", "AIDA64 report", ALL_BITS " fsrs=1 fzrm=0 clzero=0", true, true },
-	{ "archspec-windows.csv", "table of leaves", ALL_BITS " fsrs=1 fzrm=0 clzero=0", true, true },
+	{ "archspec-windows.csv", "table of leaves", ALL_BITS " fsrs=1 fzrm=0 clzero=0", true,
+	  true },
 	{ "cpuid-r.txt", "cpuid -r output", ALL_BITS " fsrs=1 fzrm=0 clzero=0", true, true },
 	{ "cpuz-thread-dump.txt", "CPU-Z report", ALL_BITS " fsrs=1 fzrm=0 clzero=0", true, true },
 	{ "everest-old-positional.txt", "AIDA64 report", ALL_BITS " fsrs=1 fzrm=0 clzero=0", true,
@@ -111,23 +115,27 @@ static const struct {
 	{ "firecracker-fingerprint.json", "Firecracker CPU configuration",
 	  ALL_BITS " fsrs=1 fzrm=0 clzero=0", true, true },
 	/* FreeBSD prints four words of this CPU; 7.1 and 0x80000008 are nowhere. */
-	{ "freebsd-dmesg.txt", "FreeBSD boot messages", ALL_BITS " fsrs=? fzrm=? clzero=?", true, false },
+	{ "freebsd-dmesg.txt", "FreeBSD boot messages", ALL_BITS " fsrs=? fzrm=? clzero=?", true,
+	  false },
 	{ "hwloc-pu0", "hwloc-gather-cpuid file", ALL_BITS " fsrs=1 fzrm=0 clzero=0", true, true },
 	{ "kcpuid-r.txt", "kcpuid -r output", ALL_BITS " fsrs=1 fzrm=0 clzero=0", true, true },
 	{ "libcpuid-raw.txt", "libcpuid raw dump", ALL_BITS " fsrs=? fzrm=? clzero=0", true, true },
-	{ "libvirt-cpudata.xml", "libvirt <cpudata>", ALL_BITS " fsrs=1 fzrm=0 clzero=0", true, true },
-	{ "lscpu.txt", "lscpu output",
-	  "erms=1 avx2=1 fsrm=1 movdir64b=1 clwb=0 clflushopt=0 sse2=1 lm=0 fsrs=? fzrm=? clzero=0", true,
-	  false },
-	{ "openhardwaremonitor.txt", "OpenHardwareMonitor report", ALL_BITS " fsrs=? clzero=0", true,
+	{ "libvirt-cpudata.xml", "libvirt <cpudata>", ALL_BITS " fsrs=1 fzrm=0 clzero=0", true,
 	  true },
+	{ "lscpu.txt", "lscpu output",
+	  "erms=1 avx2=1 fsrm=1 movdir64b=1 clwb=0 clflushopt=0 sse2=1 lm=0 fsrs=? fzrm=? clzero=0",
+	  true, false },
+	{ "openhardwaremonitor.txt", "OpenHardwareMonitor report", ALL_BITS " fsrs=? clzero=0",
+	  true, true },
 	{ "plain-spaces-noeol.txt", "AIDA64 report", "erms=? fsrs=? clzero=? sse2=1", false, true },
 	{ "proc-cpuinfo.txt", "/proc/cpuinfo",
-	  "erms=1 avx2=1 fsrm=1 movdir64b=1 clflushopt=1 clwb=0 avx512f=0 clzero=0 fsrs=? fzrm=? lm=1",
+	  "erms=1 avx2=1 fsrm=1 movdir64b=1 clflushopt=1 clwb=0 avx512f=0 clzero=0 fsrs=? fzrm=? "
+	  "lm=1",
 	  true, false },
 	{ "utf16le-bom.txt", "cpuid -r output", ALL_BITS " fsrs=1 fzrm=0 clzero=0", true, true },
 	{ "x86info-r.txt", "x86info -r output", ALL_BITS " fsrs=? clzero=0", true, true },
-	{ "xen-cpuid-p.txt", "xen-cpuid -p output", ALL_BITS " fsrs=1 fzrm=0 clzero=0", true, true },
+	{ "xen-cpuid-p.txt", "xen-cpuid -p output", ALL_BITS " fsrs=1 fzrm=0 clzero=0", true,
+	  true },
 };
 
 START_TEST(one_cpu_in_every_format)
@@ -172,7 +180,8 @@ START_TEST(caches_and_cpus_of_an_old_report)
 }
 END_TEST
 
-/* --- formats and their traps ------------------------------------------------------------------------- */
+/* --- formats and their traps
+ * ------------------------------------------------------------------------- */
 
 #define ZERO "CPUID 00000000: 0000000D-756E6547-6C65746E-49656E69\n" /* GenuineIntel, level 0xD */
 #define ONE  "CPUID 00000001: 000306C3-00100800-7FFAFBBF-BFEBFBFF\n"
@@ -198,11 +207,12 @@ START_TEST(subleaves_of_aida64_are_hexadecimal)
 {
 	struct dump dump;
 
-	read_good(&dump, ZERO ONE
-		  "CPUID 0000000D: 00000007-00000340-00000340-00000000 [SL 00]\n"
-		  "CPUID 0000000D: 00000111-00000000-00000000-00000000 [SL 09] [L2: 1 KB] / L3: 0 KB]\n"
-		  "CPUID 0000000D: 00000100-00000240-00000000-00000000 [SL 0B]\n"
-		  "CPUID 0000000D: 00000222-00000000-00000000-00000000 [SL 10]  \n");
+	read_good(&dump,
+		  ZERO ONE "CPUID 0000000D: 00000007-00000340-00000340-00000000 [SL 00]\n"
+			   "CPUID 0000000D: 00000111-00000000-00000000-00000000 [SL 09] [L2: 1 KB] "
+			   "/ L3: 0 KB]\n"
+			   "CPUID 0000000D: 00000100-00000240-00000000-00000000 [SL 0B]\n"
+			   "CPUID 0000000D: 00000222-00000000-00000000-00000000 [SL 10]  \n");
 	ck_assert_ptr_nonnull(leaf_of(&dump, 0xD, 9));
 	ck_assert_uint_eq(leaf_of(&dump, 0xD, 11)->reg[CPUID_EAX], 0x100);
 	ck_assert_uint_eq(leaf_of(&dump, 0xD, 16)->reg[CPUID_EAX], 0x222);
@@ -229,9 +239,9 @@ START_TEST(cpus_without_a_header)
 	struct dump dump;
 
 	read_good(&dump, ZERO "CPUID 00000001: 000306C3-00100800-7FFAFBBF-BFEBFBFF\n"
-			 "CPUID 0000000B: 00000001-00000002-00000100-00000000\n\n" ZERO
-			 "CPUID 00000001: 000306C3-02100800-7FFAFBBF-BFEBFBFF\n"
-			 "CPUID 0000000B: 00000001-00000002-00000100-00000002\n");
+			      "CPUID 0000000B: 00000001-00000002-00000100-00000000\n\n" ZERO
+			      "CPUID 00000001: 000306C3-02100800-7FFAFBBF-BFEBFBFF\n"
+			      "CPUID 0000000B: 00000001-00000002-00000100-00000002\n");
 	/* They differ in their APIC ids only. */
 	ck_assert_uint_eq(dump.cpu_count, 1);
 	ck_assert_uint_eq(dump.cpus[0].count, 2);
@@ -249,11 +259,12 @@ START_TEST(a_hybrid_part_has_kinds)
 	static const char e[] = "CPUID 00000000: 0000001A-756E6547-6C65746E-49656E69\n"
 				"CPUID 00000001: 00090672-10100800-7FFAFBBF-BFEBFBFF\n"
 				"CPUID 0000001A: 20000001-00000000-00000000-00000000\n";
-	CLEANUP_FREE char *text = xasprintf("------[ Logical CPU #0 ]------\n%s"
-					    "------[ Logical CPU #1 ]------\n%s"
-					    "------[ Logical CPU #2 ]------\n%s"
-					    "------[ All CPUs ]------\nCPU   0: APICID   0 / Package 0\n",
-					    p, e, p);
+	CLEANUP_FREE char *text =
+		xasprintf("------[ Logical CPU #0 ]------\n%s"
+			  "------[ Logical CPU #1 ]------\n%s"
+			  "------[ Logical CPU #2 ]------\n%s"
+			  "------[ All CPUs ]------\nCPU   0: APICID   0 / Package 0\n",
+			  p, e, p);
 	struct dump dump;
 
 	read_good(&dump, text);
@@ -271,21 +282,23 @@ START_TEST(leaves_that_nobody_answers_for)
 {
 	struct dump dump;
 
-	/* Level 5, so leaf 7 is another leaf's answer; 0xC0000000 is garbage on Intel; 0x40000000 needs the
-	 * hypervisor bit. */
-	read_good(&dump,
-		  "CPU 0:\n"
-		  "   0x00000000 0x00: eax=0x00000005 ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69\n"
-		  "   0x00000001 0x00: eax=0x000006f6 ebx=0x00000800 ecx=0x00000000 edx=0x00000000\n"
-		  "   0x00000007 0x00: eax=0x00000000 ebx=0xffffffff ecx=0xffffffff edx=0xffffffff\n"
-		  "   0x20000000 0x00: eax=0x00000040 ebx=0x00000040 ecx=0x00000003 edx=0x00000000\n"
-		  "   0x40000000 0x00: eax=0x00000040 ebx=0x00000040 ecx=0x00000003 edx=0x00000000\n"
-		  "   0x80000000 0x00: eax=0x80000001 ebx=0x00000000 ecx=0x00000000 edx=0x00000000\n"
-		  "   0x80000001 0x00: eax=0x00000000 ebx=0x00000000 ecx=0x00000000 edx=0x20000800\n"
-		  "   0x80000008 0x00: eax=0x00000000 ebx=0x00000001 ecx=0x00000000 edx=0x00000000\n"
-		  "   0x8fffffff 0x00: eax=0x20444556 ebx=0x00000001 ecx=0x00000000 edx=0x00000000\n"
-		  "   0xc0000000 0x00: eax=0xc0000005 ebx=0x00000040 ecx=0x00000003 edx=0x00000000\n"
-		  "   0xc0000001 0x00: eax=0x00000000 ebx=0x00000000 ecx=0x00000000 edx=0xffffffff\n");
+	/* Level 5, so leaf 7 is another leaf's answer; 0xC0000000 is garbage on Intel; 0x40000000
+	 * needs the hypervisor bit. */
+	read_good(
+		&dump,
+		"CPU 0:\n"
+		"   0x00000000 0x00: eax=0x00000005 ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69\n"
+		"   0x00000001 0x00: eax=0x000006f6 ebx=0x00000800 ecx=0x00000000 edx=0x00000000\n"
+		"   0x00000007 0x00: eax=0x00000000 ebx=0xffffffff ecx=0xffffffff edx=0xffffffff\n"
+		"   0x20000000 0x00: eax=0x00000040 ebx=0x00000040 ecx=0x00000003 edx=0x00000000\n"
+		"   0x40000000 0x00: eax=0x00000040 ebx=0x00000040 ecx=0x00000003 edx=0x00000000\n"
+		"   0x80000000 0x00: eax=0x80000001 ebx=0x00000000 ecx=0x00000000 edx=0x00000000\n"
+		"   0x80000001 0x00: eax=0x00000000 ebx=0x00000000 ecx=0x00000000 edx=0x20000800\n"
+		"   0x80000008 0x00: eax=0x00000000 ebx=0x00000001 ecx=0x00000000 edx=0x00000000\n"
+		"   0x8fffffff 0x00: eax=0x20444556 ebx=0x00000001 ecx=0x00000000 edx=0x00000000\n"
+		"   0xc0000000 0x00: eax=0xc0000005 ebx=0x00000040 ecx=0x00000003 edx=0x00000000\n"
+		"   0xc0000001 0x00: eax=0x00000000 ebx=0x00000000 ecx=0x00000000 "
+		"edx=0xffffffff\n");
 	ck_assert_uint_eq(dump.cpus[0].leaf_count, 4);
 	check_bits(&dump, "erms=0 fsrm=0 clzero=0 rng=0 lm=1");
 	ck_assert(warns(&dump, "2 leaves above the highest leaf, 0x7 the first: left out"));
@@ -345,15 +358,18 @@ START_TEST(other_formats_and_their_traps)
 		/* cpu_features: a name for each test, the leaf's digits as a person writes them */
 		{ "TEST_F(CpuidX86Test, HSW) {\n  cpu().SetLeaves({\n"
 		  "      {{0x00000000, 0}, Leaf{0x0000000D, 0x756E6547, 0x6C65746E, 0x49656E69}},\n"
-		  "      {{0x1, 0},\n       Leaf{0x000306C3, 0x00100800, 0x7FFAFBBF, 0xBFEBFBFF}},\n"
-		  "      {{0x00000007, 0}, Leaf{0x00000000, 0x00000200, 0x00000000, 0x00000000}},\n",
+		  "      {{0x1, 0},\n       Leaf{0x000306C3, 0x00100800, 0x7FFAFBBF, "
+		  "0xBFEBFBFF}},\n"
+		  "      {{0x00000007, 0}, Leaf{0x00000000, 0x00000200, 0x00000000, "
+		  "0x00000000}},\n",
 		  "erms=1 fsrs=0 clzero=?", 60 },
 		/* libcpuid: arrays longer than the CPU, and what the tests expect of it */
 		{ "basic_cpuid[0]=00000007 756e6547 6c65746e 49656e69\n"
 		  "basic_cpuid[1]=000306c3 00100800 7ffafbbf bfebfbff\n"
 		  "basic_cpuid[7]=00000000 00000200 00000000 00000000\n"
 		  "basic_cpuid[8]=00000000 00000200 00000000 00000000\n"
-		  "----------------------------------------------------------------------\nx86\n6\n",
+		  "----------------------------------------------------------------------"
+		  "\nx86\n6\n",
 		  "erms=1 fsrs=0", 60 },
 		/* a tag of kcpuid's sections */
 		{ "Basic Leafs :\n================\n"
@@ -365,7 +381,8 @@ START_TEST(other_formats_and_their_traps)
 		  "erms=1 fzrm=1 fsrs=0", 60 },
 		/* FreeBSD with blanks round the signs, behind a syslog's beginning */
 		{ "Jan  1 00:00:00 box kernel: CPU: Some CPU (2993.39-MHz K8-class CPU)\n"
-		  "Jan  1 00:00:00 box kernel:   Origin = \"GenuineIntel\"  Id = 0x306c3  Family = 0x6  "
+		  "Jan  1 00:00:00 box kernel:   Origin = \"GenuineIntel\"  Id = 0x306c3  Family = "
+		  "0x6  "
 		  "Model = 0x3c  Stepping = 3\n"
 		  "Jan  1 00:00:00 box kernel:   Structured Extended Features=0x200<ERMS>\n",
 		  "erms=1 avx2=0 fsrm=?", 60 },
@@ -388,7 +405,8 @@ START_TEST(other_formats_and_their_traps)
 		  "machdep.cpu.extfeatures: SYSCALL XD EM64T\n",
 		  "erms=1 avx2=1 lm=1 clwb=? fsrm=?", 60 },
 		/* OpenBSD's lscpu */
-		{ "Architecture: amd64\nVendor: GenuineIntel\nModel name: X\nCPU family: 6\nModel: 60\n"
+		{ "Architecture: amd64\nVendor: GenuineIntel\nModel name: X\nCPU family: 6\nModel: "
+		  "60\n"
 		  "Stepping: 3\nFlags: fpu cflsh sse3 rdrnd tsc_deadline erms\n",
 		  "erms=1 pni=1 rdrand=1 clflush=1 clwb=?", 60 },
 	};
@@ -410,7 +428,8 @@ START_TEST(firecracker_leaves_bits_to_the_host)
 	read_good(&dump,
 		  "{\"cpuid_modifiers\": [\n"
 		  "{\"leaf\": \"0x0\", \"subleaf\": \"0x0\", \"flags\": 0, \"modifiers\": [\n"
-		  "{\"register\": \"eax\", \"bitmap\": \"0b0000_0000_0000_0000_0000_0000_0000_1101\"},\n"
+		  "{\"register\": \"eax\", \"bitmap\": "
+		  "\"0b0000_0000_0000_0000_0000_0000_0000_1101\"},\n"
 		  "{\"register\": \"ebx\", \"bitmap\": \"0b01110101011011100110010101000111\"},\n"
 		  "{\"register\": \"ecx\", \"bitmap\": \"0b01101100011001010111010001101110\"},\n"
 		  "{\"register\": \"edx\", \"bitmap\": \"0b01001001011001010110111001101001\"}]},\n"
@@ -432,11 +451,13 @@ START_TEST(qemu_says_it_in_properties)
 	struct dump dump;
 
 	/* As libvirt keeps it: several answers in one file, the wanted one not the first. */
-	read_good(&dump, "{\"return\": {\"model\": {\"name\": \"max\"}}, \"id\": \"1\"}\n\n"
-			 "{\"return\": {\"model\": {\"name\": \"base\", \"props\": {\"vendor\": "
-			 "\"GenuineIntel\", \"family\": 6, \"model\": 85, \"stepping\": 7, \"level\": 22,\n"
-			 "\"model-id\": \"Some Xeon\", \"erms\": true, \"clwb\": true, \"clzero\": false,\n"
-			 "\"sse4.1\": true, \"sse4-1\": true, \"kvm-hint-dedicated\": false}}}}\n");
+	read_good(
+		&dump,
+		"{\"return\": {\"model\": {\"name\": \"max\"}}, \"id\": \"1\"}\n\n"
+		"{\"return\": {\"model\": {\"name\": \"base\", \"props\": {\"vendor\": "
+		"\"GenuineIntel\", \"family\": 6, \"model\": 85, \"stepping\": 7, \"level\": 22,\n"
+		"\"model-id\": \"Some Xeon\", \"erms\": true, \"clwb\": true, \"clzero\": false,\n"
+		"\"sse4.1\": true, \"sse4-1\": true, \"kvm-hint-dedicated\": false}}}}\n");
 	check_identity(&dump, "GenuineIntel", 6, 85, 7);
 	ck_assert_str_eq(dump.cpus[0].brand, "Some Xeon");
 	check_bits(&dump, "erms=1 clwb=1 clzero=0 sse4_1=1 fsrm=? fsrs=?");
@@ -489,31 +510,35 @@ START_TEST(libvirt_domain_capabilities)
 	struct dump dump;
 
 	/* The models that could be used are not this CPU; the topology's <cpu/> are none. */
-	read_good(&dump, "<domainCapabilities><arch>x86_64</arch><cpu>\n"
-			 "<mode name='host-passthrough' supported='yes'/>\n"
-			 "<mode name='host-model' supported='yes'><model fallback='forbid'>Skylake</model>"
-			 "<vendor>Intel</vendor><feature policy='require' name='clflushopt'/></mode>\n"
-			 "<mode name='custom' supported='yes'><model usable='yes'>486</model></mode>\n"
-			 "</cpu></domainCapabilities>\n");
+	read_good(&dump,
+		  "<domainCapabilities><arch>x86_64</arch><cpu>\n"
+		  "<mode name='host-passthrough' supported='yes'/>\n"
+		  "<mode name='host-model' supported='yes'><model fallback='forbid'>Skylake</model>"
+		  "<vendor>Intel</vendor><feature policy='require' name='clflushopt'/></mode>\n"
+		  "<mode name='custom' supported='yes'><model usable='yes'>486</model></mode>\n"
+		  "</cpu></domainCapabilities>\n");
 	ck_assert_str_eq(dump.cpus[0].cpu.libvirt_model, "Skylake");
 	check_bits(&dump, "clflushopt=1");
 	dump_free(&dump);
-	read_good(&dump, "<capabilities><host><cpu><arch>x86_64</arch><model>Haswell</model>"
-			 "<vendor>Intel</vendor><signature family='6' model='60' stepping='3'/>"
-			 "<feature name='erms'/></cpu><topology><cells num='1'><cell id='0'><cpus num='1'>"
-			 "<cpu id='0' socket_id='0'/></cpus></cell></cells></topology></host></capabilities>");
+	read_good(&dump,
+		  "<capabilities><host><cpu><arch>x86_64</arch><model>Haswell</model>"
+		  "<vendor>Intel</vendor><signature family='6' model='60' stepping='3'/>"
+		  "<feature name='erms'/></cpu><topology><cells num='1'><cell id='0'><cpus num='1'>"
+		  "<cpu id='0' "
+		  "socket_id='0'/></cpus></cell></cells></topology></host></capabilities>");
 	check_identity(&dump, "GenuineIntel", 6, 60, 3);
 	check_bits(&dump, "erms=1");
 	dump_free(&dump);
 }
 END_TEST
 
-/* --- dirt -------------------------------------------------------------------------------------------- */
+/* --- dirt
+ * -------------------------------------------------------------------------------------------- */
 
-#define RAW                                                                                           \
-	"CPU 0:\n"                                                                                    \
-	"   0x00000000 0x00: eax=0x00000007 ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69\n"           \
-	"   0x00000001 0x00: eax=0x000306c3 ebx=0x00100800 ecx=0x7ffafbbf edx=0xbfebfbff\n"           \
+#define RAW                                                                                 \
+	"CPU 0:\n"                                                                          \
+	"   0x00000000 0x00: eax=0x00000007 ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69\n" \
+	"   0x00000001 0x00: eax=0x000306c3 ebx=0x00100800 ecx=0x7ffafbbf edx=0xbfebfbff\n" \
 	"   0x00000007 0x00: eax=0x00000000 ebx=0x00000200 ecx=0x00000000 edx=0x00000000\n"
 
 static void check_raw(const struct dump *dump)
@@ -538,10 +563,18 @@ static void dirty(struct text *out, const char *before, const char *end)
 static const struct {
 	const char *before, *end;
 } dirts[] = {
-	{ "", "\r\n" },	       { "", "\r" },		{ "> ", "\n" },
-	{ ">", "\n" },	       { "> > ", "\n" },	{ ">>> ", "\r\n" },
-	{ "  > ", "\n" },      { "\t", "\n" },		{ "[    1.234567] ", "\n" },
-	{ "\033[32m", "\033[0m\n" }, { "\xC2\xA0\xC2\xA0", "\n" }, { "", "   \n\n" },
+	{ "", "\r\n" },
+	{ "", "\r" },
+	{ "> ", "\n" },
+	{ ">", "\n" },
+	{ "> > ", "\n" },
+	{ ">>> ", "\r\n" },
+	{ "  > ", "\n" },
+	{ "\t", "\n" },
+	{ "[    1.234567] ", "\n" },
+	{ "\033[32m", "\033[0m\n" },
+	{ "\xC2\xA0\xC2\xA0", "\n" },
+	{ "", "   \n\n" },
 };
 
 START_TEST(dirt_round_the_lines)
@@ -566,8 +599,11 @@ START_TEST(encodings)
 		size_t length;
 		int zero_at; /* of the two bytes of a letter; -1: one byte a letter */
 	} codes[] = {
-		{ "\xEF\xBB\xBF", 3, -1 }, { "\xFF\xFE", 2, 1 }, { "\xFE\xFF", 2, 0 },
-		{ "", 0, 1 },		   { "", 0, 0 },
+		{ "\xEF\xBB\xBF", 3, -1 },
+		{ "\xFF\xFE", 2, 1 },
+		{ "\xFE\xFF", 2, 0 },
+		{ "", 0, 1 },
+		{ "", 0, 0 },
 	};
 	CLEANUP_TEXT struct text text = { 0 };
 	struct error err = { 0 };
@@ -592,10 +628,13 @@ START_TEST(wrapped_lines)
 	struct dump dump;
 
 	/* Between registers, and in the middle of one. */
-	read_good(&dump,
-		  "   0x00000000 0x00: eax=0x00000007 ebx=0x756e6547 ecx=0x6c65746e\nedx=0x49656e69\n"
-		  "   0x00000001 0x00: eax=0x000306c3 ebx=0x00100800 ecx=0x7ffa\nfbbf edx=0xbfebfbff\n"
-		  "   0x00000007 0x00: eax=0x00000000 ebx=0x00000200 ecx=0x00000000 edx=0x00000000\n");
+	read_good(
+		&dump,
+		"   0x00000000 0x00: eax=0x00000007 ebx=0x756e6547 ecx=0x6c65746e\nedx=0x49656e69\n"
+		"   0x00000001 0x00: eax=0x000306c3 ebx=0x00100800 ecx=0x7ffa\nfbbf "
+		"edx=0xbfebfbff\n"
+		"   0x00000007 0x00: eax=0x00000000 ebx=0x00000200 ecx=0x00000000 "
+		"edx=0x00000000\n");
 	check_raw(&dump);
 	ck_assert(warns(&dump, "line 1: wrapped: read together with line 2"));
 	ck_assert(warns(&dump, "line 3: wrapped: read together with line 4"));
@@ -607,10 +646,11 @@ START_TEST(half_a_register_is_none)
 {
 	struct dump dump;
 
-	read_good(&dump,
-		  "   0x00000000 0x00: eax=0x00000007 ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69\n"
-		  "   0x00000001 0x00: eax=0x000306c3 ebx=0x00100800 ecx=0x7ffafbbf edx=0xbfebfbff\n"
-		  "   0x00000007 0x00: eax=0x00000000 ebx=0x00000200 ecx=0x0000");
+	read_good(
+		&dump,
+		"   0x00000000 0x00: eax=0x00000007 ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69\n"
+		"   0x00000001 0x00: eax=0x000306c3 ebx=0x00100800 ecx=0x7ffafbbf edx=0xbfebfbff\n"
+		"   0x00000007 0x00: eax=0x00000000 ebx=0x00000200 ecx=0x0000");
 	check_identity(&dump, "GenuineIntel", 6, 60, 3);
 	check_bits(&dump, "erms=1 movdir64b=? fsrm=?"); /* ebx is whole, ecx and edx are not */
 	ck_assert(warns(&dump, "line 3: leaf 0x7 is cut off or damaged at ecx"));
@@ -624,10 +664,11 @@ START_TEST(half_a_register_is_none)
 }
 END_TEST
 
-/* --- lists of flags ---------------------------------------------------------------------------------- */
+/* --- lists of flags
+ * ---------------------------------------------------------------------------------- */
 
-#define CPUINFO(flags, rest)                                                                          \
-	"processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\n"                 \
+#define CPUINFO(flags, rest)                                                           \
+	"processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\n" \
 	"model name\t: Some Xeon\nstepping\t: 8\ncpuid level\t: 32\nflags\t\t: " flags "\n" rest
 
 static const struct {
@@ -642,12 +683,15 @@ static const struct {
 	  "fsrm=0 movdir64b=0 fsrs=? avx512f=0", NULL },
 	/* Glued by a line's wrap */
 	{ CPUINFO("fpu sssyscall lm smapxsaveopt cpuid", "bugs\t\t: x\n"),
-	  "ss=1 syscall=1 smap=1 xsaveopt=1 erms=0", "'smapxsaveopt' read as two flags, 'smap' and" },
+	  "ss=1 syscall=1 smap=1 xsaveopt=1 erms=0",
+	  "'smapxsaveopt' read as two flags, 'smap' and" },
 	/* Split by a wrap that a paste made into a line's end */
 	{ CPUINFO("fpu lm er\nms clflushopt", "bugs\t\t: x\n"), "erms=1 clflushopt=1",
 	  "'er' and 'ms' of line 9 read as one flag" },
-	{ CPUINFO("fpu lm avx\n512f clflushopt", "bugs\t\t: x\n"), "avx512f=1 avx=0", "read as one flag" },
-	{ CPUINFO("fpu lm erms\nclflushopt cpuid", "bugs\t\t: x\n"), "erms=1 clflushopt=1 clwb=0", NULL },
+	{ CPUINFO("fpu lm avx\n512f clflushopt", "bugs\t\t: x\n"), "avx512f=1 avx=0",
+	  "read as one flag" },
+	{ CPUINFO("fpu lm erms\nclflushopt cpuid", "bugs\t\t: x\n"), "erms=1 clflushopt=1 clwb=0",
+	  NULL },
 	/* A word that is none: what may have stood near it is unknown */
 	{ CPUINFO("fpu sse2 lm pni cpuid avx er?s xsaveopt", "bugs\t\t: x\n"),
 	  "erms=? avx=1 xsaveopt=1 sse=0 clflushopt=?", "unknown flag 'er?s'" },
@@ -662,7 +706,8 @@ static const struct {
 	{ CPUINFO("fpu lm cpuid ibrs ibpb stibp ssbd", "bugs\t\t: x\n"),
 	  "spec_ctrl=1 ibrs=? stibp=1 ssbd=1 ibpb=?", NULL },
 	/* A kernel of nobody knows when */
-	{ CPUINFO("fpu sse2 lm", "bogomips\t: 1\n"), "erms=? clwb=? avx=0", "young enough to name them: " },
+	{ CPUINFO("fpu sse2 lm", "bogomips\t: 1\n"), "erms=? clwb=? avx=0",
+	  "young enough to name them: " },
 };
 
 START_TEST(lists_of_flags)
@@ -673,7 +718,8 @@ START_TEST(lists_of_flags)
 	check_identity(&dump, "GenuineIntel", 6, 143, 8);
 	check_bits(&dump, lists[_i].bits);
 	if (lists[_i].warning)
-		ck_assert_msg(warns(&dump, lists[_i].warning), "no warning '%s'", lists[_i].warning);
+		ck_assert_msg(warns(&dump, lists[_i].warning), "no warning '%s'",
+			      lists[_i].warning);
 	dump_free(&dump);
 }
 END_TEST
@@ -682,11 +728,15 @@ START_TEST(blocks_of_cpuinfo)
 {
 	struct dump dump;
 
-	read_good(&dump, CPUINFO("fpu lm rep_good", "bugs\t\t: x\naddress sizes\t: 46 bits physical, 48 bits "
-						    "virtual\n\n") "processor\t: 1\n"
-			 "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: Some "
-			 "Xeon\nstepping\t: 8\ncpuid level\t: 32\nflags\t\t: fpu lm rep_good\nbugs\t\t: x\n"
-			 "address sizes\t: 46 bits physical, 48 bits virtual\n\n");
+	read_good(&dump,
+		  CPUINFO("fpu lm rep_good",
+			  "bugs\t\t: x\naddress sizes\t: 46 bits physical, 48 bits "
+			  "virtual\n\n") "processor\t: 1\n"
+					 "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: "
+					 "143\nmodel name\t: Some "
+					 "Xeon\nstepping\t: 8\ncpuid level\t: 32\nflags\t\t: fpu "
+					 "lm rep_good\nbugs\t\t: x\n"
+					 "address sizes\t: 46 bits physical, 48 bits virtual\n\n");
 	ck_assert_uint_eq(dump.cpu_count, 1);
 	ck_assert_uint_eq(dump.cpus[0].count, 2);
 	ck_assert_int_eq(dump.cpus[0].rep_good, 1);
@@ -694,14 +744,17 @@ START_TEST(blocks_of_cpuinfo)
 	ck_assert_uint_eq(leaf_of(&dump, 0x80000008, 0)->reg[CPUID_EAX], 48 << 8 | 46);
 	dump_free(&dump);
 	/* Nobody's stepping: unknown, and said so. */
-	read_good(&dump, "vendor_id : AuthenticAMD\ncpu family : 25\nmodel : 1\nflags : fpu lm\nbugs : x\n");
+	read_good(
+		&dump,
+		"vendor_id : AuthenticAMD\ncpu family : 25\nmodel : 1\nflags : fpu lm\nbugs : x\n");
 	ck_assert(dump.cpus[0].cpu.identity_known && !dump.cpus[0].stepping_known);
 	ck_assert(warns(&dump, "no stepping"));
 	dump_free(&dump);
 }
 END_TEST
 
-/* --- cut off, refused -------------------------------------------------------------------------------- */
+/* --- cut off, refused
+ * -------------------------------------------------------------------------------- */
 
 START_TEST(every_beginning_of_every_example)
 {
@@ -739,17 +792,20 @@ START_TEST(cut_off_xml_and_json)
 {
 	struct dump dump;
 
-	read_good(&dump, "<cpudata arch='x86'>\n"
-			 "<cpuid eax_in='0x0' ecx_in='0x0' eax='0x7' ebx='0x756e6547' ecx='0x6c65746e' "
-			 "edx='0x49656e69'/>\n<cpuid eax_in='0x1' ecx_in='0x0' eax='0x306c3' ebx='0x0' "
-			 "ecx='0x0' edx='0x0'/>\n<cpuid eax_in='0x7' ecx_in='0x0' eax='0x0' ebx='0x2");
+	read_good(&dump,
+		  "<cpudata arch='x86'>\n"
+		  "<cpuid eax_in='0x0' ecx_in='0x0' eax='0x7' ebx='0x756e6547' ecx='0x6c65746e' "
+		  "edx='0x49656e69'/>\n<cpuid eax_in='0x1' ecx_in='0x0' eax='0x306c3' ebx='0x0' "
+		  "ecx='0x0' edx='0x0'/>\n<cpuid eax_in='0x7' ecx_in='0x0' eax='0x0' ebx='0x2");
 	check_identity(&dump, "GenuineIntel", 6, 60, 3);
 	check_bits(&dump, "erms=?");
 	ck_assert(warns(&dump, "the XML is cut off"));
 	dump_free(&dump);
-	read_good(&dump, "[{\"leaves\": [{\"leaf\": 0, \"subleaf\": 0, \"eax\": 7, \"ebx\": 1970169159, "
-			 "\"ecx\": 1818588270, \"edx\": 1231384169}, {\"leaf\": 1, \"subleaf\": 0, \"eax\": "
-			 "198339, \"ebx\": 0, \"ecx\": 0, \"edx\": 0}, {\"leaf\": 7, \"subleaf\": 0, \"ea");
+	read_good(
+		&dump,
+		"[{\"leaves\": [{\"leaf\": 0, \"subleaf\": 0, \"eax\": 7, \"ebx\": 1970169159, "
+		"\"ecx\": 1818588270, \"edx\": 1231384169}, {\"leaf\": 1, \"subleaf\": 0, \"eax\": "
+		"198339, \"ebx\": 0, \"ecx\": 0, \"edx\": 0}, {\"leaf\": 7, \"subleaf\": 0, \"ea");
 	check_identity(&dump, "GenuineIntel", 6, 60, 3);
 	check_bits(&dump, "erms=?");
 	ck_assert(warns(&dump, "the JSON is cut off"));
@@ -764,7 +820,9 @@ static const struct {
 } refused[] = {
 	{ "", 0, "empty" },
 	{ " \n\t\r\n", 5, "empty" },
-	{ "\x7F" "ELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0\x01\0\0\0", 24, "binary" },
+	{ "\x7F"
+	  "ELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0\x01\0\0\0",
+	  24, "binary" },
 	{ "BZh9 no archive at all", 22, "archive" },
 	{ "Dear all,\nit does not boot.\n", 28, "nothing that tells of an x86 CPU" },
 	{ "processor\t: 0\nBogoMIPS\t: 50.00\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\n", 76,
@@ -821,7 +879,8 @@ START_TEST(no_identity_says_what_is_missing)
 }
 END_TEST
 
-/* Privacy: the serial number of a Pentium III, and what a machine's maker wrote into its reports. */
+/* Privacy: the serial number of a Pentium III, and what a machine's maker wrote into its reports.
+ */
 START_TEST(no_serial_number_comes_out)
 {
 	CLEANUP_TEXT struct text out = { 0 };
@@ -838,7 +897,9 @@ START_TEST(no_serial_number_comes_out)
 	ck_assert_ptr_null(leaf_of(&dump, 3, 0));
 	for (size_t i = 0; i < cpuid_format_count; i++)
 		if (strcmp(cpuid_formats[i].name, "qemu")) /* no long mode, no guest */
-			ck_assert_int_eq(cpuid_formats[i].write(&out, &warnings, &list, &tables, NULL), 0);
+			ck_assert_int_eq(cpuid_formats[i].write(&out, &warnings, &list, &tables,
+								NULL),
+					 0);
 	cpuid_describe(&out, &list, &tables);
 	ck_assert_ptr_null(strcasestr(text_string(&out), "5ec2e7"));
 	ck_assert_ptr_null(strstr(text_string(&out), "SECRET"));
@@ -847,7 +908,8 @@ START_TEST(no_serial_number_comes_out)
 }
 END_TEST
 
-/* --- what is written is read back -------------------------------------------------------------------- */
+/* --- what is written is read back
+ * -------------------------------------------------------------------- */
 
 START_TEST(formats_that_come_back)
 {
@@ -863,7 +925,9 @@ START_TEST(formats_that_come_back)
 	list.dumps = &dump;
 	for (size_t i = 0; i < cpuid_format_count; i++)
 		if (!strcmp(cpuid_formats[i].name, names[_i]))
-			ck_assert_int_eq(cpuid_formats[i].write(&out, &warnings, &list, &tables, &err), 0);
+			ck_assert_int_eq(cpuid_formats[i].write(&out, &warnings, &list, &tables,
+								&err),
+					 0);
 	ck_assert_uint_eq(warnings.length, 0);
 	read_good(&again, text_string(&out));
 	ck_assert_uint_eq(again.warning_count, 0);
@@ -875,7 +939,8 @@ START_TEST(formats_that_come_back)
 }
 END_TEST
 
-/* --- bounds ------------------------------------------------------------------------------------------ */
+/* --- bounds
+ * ------------------------------------------------------------------------------------------ */
 
 START_TEST(many_cpus_stay_small)
 {
@@ -894,7 +959,9 @@ START_TEST(many_cpus_stay_small)
 	text_free(&text);
 	text_addf(&text, ZERO ONE);
 	for (unsigned i = 0; i < 5000; i++)
-		text_addf(&text, "CPUID 00000004: 00000001-00000001-00000001-00000001\nCPUID 00000005: 1\n");
+		text_addf(
+			&text,
+			"CPUID 00000004: 00000001-00000001-00000001-00000001\nCPUID 00000005: 1\n");
 	read_good(&dump, text_string(&text));
 	ck_assert_uint_le(dump.cpus[0].leaf_count, 1024);
 	ck_assert_uint_le(dump.warning_count, 64);
@@ -916,11 +983,13 @@ START_TEST(this_machine)
 }
 END_TEST
 
-/* --- the corpus -------------------------------------------------------------------------------------- */
+/* --- the corpus
+ * -------------------------------------------------------------------------------------- */
 
 /*
- * index.tsv: file format vendor family model stepping brand leaves ncpus cpu_index flags. Every file of it
- * must give that identity and those flags; files that say no identity are known by the empty columns.
+ * index.tsv: file format vendor family model stepping brand leaves ncpus cpu_index flags. Every
+ * file of it must give that identity and those flags; files that say no identity are known by the
+ * empty columns.
  */
 static const struct dump_cpu *cpu_numbered(const struct dump *dump, unsigned number)
 {
@@ -946,8 +1015,9 @@ static bool has_flag(const struct dump_cpu *cpu, const char *flag)
 }
 
 /* Bits of which the index says every one that is set, of every format that has registers. */
-static const char *const judged[] = { "erms", "fsrm", "fzrm", "fsrs", "fsrc", "clzero", "clwb",
-				      "clflushopt", "movdir64b", "avx2", "avx512f", "xsaveopt" };
+static const char *const judged[] = { "erms",	   "fsrm",   "fzrm",	"fsrs",
+				      "fsrc",	   "clzero", "clwb",	"clflushopt",
+				      "movdir64b", "avx2",   "avx512f", "xsaveopt" };
 
 static bool lists_flag(const char *flags, const char *flag)
 {
@@ -978,8 +1048,9 @@ static unsigned check_row(const struct table *table, size_t row, const char *fol
 		return 1;
 	}
 	for (size_t i = 0; i < 4; i++)
-		numbers[i] = (unsigned)strtoul(table_cell(table, row, table_column(table, fields[i])), NULL,
-					       10);
+		numbers[i] =
+			(unsigned)strtoul(table_cell(table, row, table_column(table, fields[i])),
+					  NULL, 10);
 	cpu = cpu_numbered(&dump, numbers[3]);
 	if (*vendor)
 		bad += !cpu->vendor_known || strcmp(cpu->cpu.vendor, vendor);
@@ -994,7 +1065,8 @@ static unsigned check_row(const struct table *table, size_t row, const char *fol
 			bad++;
 		}
 	/* Lists by name: the index's own reader lost what a wrapped paste has. */
-	for (size_t i = 0; i < sizeof(judged) / sizeof(judged[0]) && strncmp(file, "pasted/", 7); i++)
+	for (size_t i = 0; i < sizeof(judged) / sizeof(judged[0]) && strncmp(file, "pasted/", 7);
+	     i++)
 		if (has_flag(cpu, judged[i]) && !lists_flag(flags, judged[i])) {
 			fprintf(stderr, "%s (%s): %s is a guess\n", file, format, judged[i]);
 			bad++;
@@ -1007,14 +1079,16 @@ static unsigned check_row(const struct table *table, size_t row, const char *fol
 
 START_TEST(corpus)
 {
-	const char *folder = getenv("QUIRKLAB_CORPUS") ? getenv("QUIRKLAB_CORPUS") : "../shared/corpus";
+	const char *folder =
+		getenv("QUIRKLAB_CORPUS") ? getenv("QUIRKLAB_CORPUS") : "../shared/corpus";
 	CLEANUP_FREE char *index = xasprintf("%s/index.tsv", folder);
 	struct error err = { 0 };
 	struct table table;
 	unsigned bad = 0;
 
 	if (access(index, R_OK)) {
-		printf("dump: no corpus at %s: skipped (QUIRKLAB_CORPUS=FOLDER names one)\n", folder);
+		printf("dump: no corpus at %s: skipped (QUIRKLAB_CORPUS=FOLDER names one)\n",
+		       folder);
 		return;
 	}
 	ck_assert_msg(table_read(&table, index, &err) == 0, "%s", err.text);
