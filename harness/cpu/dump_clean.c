@@ -62,13 +62,15 @@ static const char *skip_quotes(const char *at, const char *end)
 static const char *skip_stamp(const char *at, const char *end)
 {
 	const char *start = at;
-	bool point = false;
+	bool point = false, digit = false;
 
 	if (at == end || *at != '[')
 		return start;
-	for (at++; at < end && (isdigit((unsigned char)*at) || *at == ' ' || *at == '.'); at++)
+	for (at++; at < end && (isdigit((unsigned char)*at) || *at == ' ' || *at == '.'); at++) {
 		point |= *at == '.';
-	if (!point || at == end || *at != ']')
+		digit |= isdigit((unsigned char)*at) != 0;
+	}
+	if (!point || !digit || at == end || *at != ']')
 		return start;
 	return at + 1 < end && at[1] == ' ' ? at + 2 : at + 1;
 }

@@ -121,35 +121,6 @@ struct tokens {
 	size_t count;
 };
 
-static void cut_tokens(struct tokens *tokens, const struct flag_list *list,
-		       const struct flag_table *table)
-{
-	tokens->count = 0;
-	for (size_t i = 0; i < list->line_count; i++) {
-		const struct line *line = &list->lines[i];
-		const char *at = line->at;
-
-		while (at < line->end && tokens->count < TOKENS_MAX) {
-			struct token *token = &tokens->list[tokens->count];
-			size_t length = 0;
-
-			while (at < line->end && (*at == ' ' || *at == '\t' || *at == ','))
-				at++;
-			while (at + length < line->end && at[length] != ' ' && at[length] != '\t' &&
-			       at[length] != ',')
-				length++;
-			if (!length)
-				break;
-			*token = (struct token){ at, length, line->number, false,
-						 find_name(table, at, length) };
-			at += length;
-			tokens->count++;
-		}
-		if (tokens->count)
-			tokens->list[tokens->count - 1].last_of_line = true;
-	}
-}
-
 /* "v_vms" at the end of a line, "ave_vmload" at the start of the next: one name, if it is one. */
 static int join(const struct flag_table *table, const struct token *token, const struct token *next)
 {
@@ -161,6 +132,57 @@ static int join(const struct flag_table *table, const struct token *token, const
 	memcpy(joined, token->at, token->length);
 	memcpy(joined + token->length, next->at, next->length);
 	return find_name(table, joined, token->length + next->length);
+}
+
+/* The tokens of one line, added to the others. */
+static void cut_line(struct tokens *tokens, const struct line *line, const struct flag_table *table)
+{
+	const char *at = line->at;
+
+	while (at < line->end && tokens->count < TOKENS_MAX) {
+		size_t length = 0;
+
+		while (at < line->end && (*at == ' ' || *at == '\t' || *at == ','))
+			at++;
+		while (at + length < line->end && at[length] != ' ' && at[length] != '\t' &&
+		       at[length] != ',')
+			length++;
+		if (!length)
+			break;
+		tokens->list[tokens->count++] = (struct token){ at, length, line->number, false,
+								find_name(table, at, length) };
+		at += length;
+	}
+	if (tokens->count)
+		tokens->list[tokens->count - 1].last_of_line = true;
+}
+
+/* Whether the tokens from `first` on go on with the list: there is a name among them. */
+static bool goes_on(const struct tokens *tokens, size_t first, const struct flag_table *table)
+{
+	for (size_t i = first; i < tokens->count; i++)
+		if (tokens->list[i].flag != NO_FLAG)
+			return true;
+	return first && first < tokens->count &&
+	       join(table, &tokens->list[first - 1], &tokens->list[first]) != NO_FLAG;
+}
+
+/* All lines that belong to the list. Behind it there may be prose, or the dots of who cut it.
+ * Returns false for the dots. */
+static bool cut_tokens(struct tokens *tokens, const struct flag_list *list,
+		       const struct flag_table *table)
+{
+	tokens->count = 0;
+	for (size_t i = 0; i < list->line_count; i++) {
+		size_t first = tokens->count;
+
+		cut_line(tokens, &list->lines[i], table);
+		if (!i || goes_on(tokens, first, table))
+			continue;
+		tokens->count = first;
+		return !line_find(&list->lines[i], "...");
+	}
+	return true;
 }
 
 /* "smapxsaveopt": where the second name begins; 0 where there is no way to read it, or several. */
@@ -398,6 +420,7 @@ void read_kernel_flags(struct reading *reading, const struct flag_list *list)
 				    .kernel = list->kernel_least };
 	struct tokens *tokens;
 	char vendor[12];
+	bool complete;
 
 	if (!list->line_count)
 		return;
@@ -410,19 +433,18 @@ void read_kernel_flags(struct reading *reading, const struct flag_list *list)
 	table->result = (struct flag_result){ .rep_good = -1 };
 	state.vendor = vendor;
 	tokens = xmalloc(sizeof(*tokens));
-	cut_tokens(tokens, list, table);
-	read_tokens(reading, &state, tokens,
-		    !*list->lines[list->line_count - 1].end && !list->complete);
+	complete = cut_tokens(tokens, list, table) && list->complete;
+	read_tokens(reading, &state, tokens, !*list->lines[list->line_count - 1].end && !complete);
 	if (tokens->count == TOKENS_MAX)
 		damage(&state);
-	if (state.damaged || !list->complete)
+	if (state.damaged || !complete)
 		doubt(&state, state.last_word, WORDS - 1);
-	if (!list->complete)
+	if (!complete)
 		reading_warn(reading, 0,
 			     "nothing follows the list of flags, so it may be cut off: a flag of "
 			     "its end that is missing is unknown, not off");
 	if (tokens->count)
-		note_missing(reading, &state, !list->complete);
+		note_missing(reading, &state, !complete);
 	free(tokens);
 	write_result(reading, &table->result);
 }

@@ -103,7 +103,7 @@ static int read_cpudata(struct reading *reading, const struct dump_text *text, s
 	int result = 0;
 
 	while (xml && !ended && xmlTextReaderRead(xml) == 1) {
-		if (has_element(xml, "cpudata"))
+		if (!architecture && has_element(xml, "cpudata"))
 			architecture = attribute(xml, "arch");
 		else if (has_element(xml, "cpuid"))
 			take_leaf(reading, xml);

@@ -15,8 +15,16 @@ static enum line_kind scan(const char *at, struct leaf_line *out)
 		out->number = number;
 		return LINE_CPU;
 	}
+	/* The report has tables of other things, such as of MSRs: a table ends where no row is. */
+	end = scan_word(at, "Function");
+	if (end && scan_word(scan_blanks(end), "EAX"))
+		out->context = 1;
+	else if (!scan_hex(at, 8, 8, &out->leaf.leaf))
+		out->context = 0;
+	if (end || !out->context)
+		return LINE_OTHER;
 	at = scan_hex(at, 8, 8, &out->leaf.leaf);
-	if (!at || (*at != ' ' && *at != '\t'))
+	if (*at != ' ' && *at != '\t')
 		return LINE_OTHER;
 	out->leaf.subleaf = 0;
 	out->registers = scan_registers(at, words, " \t", out->leaf.reg, &end);

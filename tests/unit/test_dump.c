@@ -404,6 +404,13 @@ START_TEST(other_formats_and_their_traps)
 		  "machdep.cpu.leaf7_features: RDWRFSGS BMI1 AVX2 ERMS\n"
 		  "machdep.cpu.extfeatures: SYSCALL XD EM64T\n",
 		  "erms=1 avx2=1 lm=1 clwb=? fsrm=?", 60 },
+		/* Tables of MSRs are no leaves */
+		{ " CPU Thread: 0\n\n Function  EAX       EBX       ECX       EDX\n"
+		  " 00000000  00000007  756E6547  6C65746E  49656E69\n"
+		  " 00000001  000306C3  00100800  7FFAFBBF  BFEBFBFF\n"
+		  " 00000007  00000000  00000200  00000000  00000000\n\n MSR       EDX       EAX\n"
+		  " 000000CE  00080838  F3011B00\n 80000000  00080838  F3011B00\n",
+		  "erms=1 clwb=0 clzero=?", 60 },
 		/* OpenBSD's lscpu */
 		{ "Architecture: amd64\nVendor: GenuineIntel\nModel name: X\nCPU family: 6\nModel: "
 		  "60\n"
@@ -419,7 +426,7 @@ START_TEST(other_formats_and_their_traps)
 	dump_free(&dump);
 }
 END_TEST
-#define OTHER_FORMATS 8
+#define OTHER_FORMATS 9
 
 START_TEST(firecracker_leaves_bits_to_the_host)
 {
@@ -702,6 +709,11 @@ static const struct {
 	{ "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\nstepping\t: 8\n"
 	  "flags\t\t: fpu sse2 lm pni cpuid avx",
 	  "avx=? erms=?", "the text ends in flag 'avx', which may be cut" },
+	/* Prose behind the list is none of it; dots say that something was cut */
+	{ CPUINFO("fpu lm cpuid erms\nThanks for looking", "bugs\t\t: x\n"), "erms=1 clwb=0",
+	  NULL },
+	{ CPUINFO("fpu lm cpuid erms\n[...]", "bugs\t\t: x\n"), "erms=1 clwb=? xsaveopt=? pni=0",
+	  "so it may be cut off" },
 	/* ibrs on Intel is the bit spec_ctrl */
 	{ CPUINFO("fpu lm cpuid ibrs ibpb stibp ssbd", "bugs\t\t: x\n"),
 	  "spec_ctrl=1 ibrs=? stibp=1 ssbd=1 ibpb=?", NULL },
