@@ -10,9 +10,8 @@
 #include <unistd.h>
 
 #include "harness/util/cleanup.h"
-#include "harness/util/file.h"
-#include "harness/util/paths.h"
 #include "lab/cpus.h"
+#include "lab/images.h"
 #include "lab/interrupt.h"
 #include "lab/outputs.h"
 
@@ -24,9 +23,7 @@ struct run {
 	struct plan plan;
 	struct connection *connections[LAB_URIS_MAX];
 	size_t connection_count;
-	char *kernel; /* owned, as plan.kernel; NULL where the user gave it */
-	char *folder; /* of the initramfs, removed at the end; NULL: none */
-	char *initrd;
+	struct images images;
 	struct results *results;
 	struct outputs *outputs;
 	struct summary summary;
@@ -133,43 +130,15 @@ static int open_connections(struct run *run, struct error *err)
 	return 0;
 }
 
-/* A folder that QEMU's own user can search; the initramfs is made for this run alone. */
-static int write_initramfs(struct run *run, struct error *err)
-{
-	const char *base = getenv("TMPDIR");
-	CLEANUP_FREE char *agent = path_image("agent");
-	char *folder;
-
-	if (access(agent, R_OK) < 0)
-		return error_set(err, ERROR_LAB, "%s: %s: 'make images' builds it", agent,
-				 strerror(errno));
-	folder = xasprintf("%s/quirklab-XXXXXX", base && *base ? base : "/tmp");
-	if (!mkdtemp(folder) || chmod(folder, 0755) < 0) {
-		error_set(err, ERROR_LAB, "%s: %s", folder, strerror(errno));
-		free(folder);
-		return -1;
-	}
-	run->folder = folder;
-	run->initrd = xasprintf("%s/initramfs", folder);
-	run->options.plan.initrd = run->initrd;
-	return initramfs_write(run->initrd, agent, err);
-}
-
 static int find_images(struct run *run, struct error *err)
 {
 	struct plan_options *plan = &run->options.plan;
 
-	if (!plan->kernel) {
-		run->kernel =
-			plan->image == GUEST_LINUX ? kernel_find(err) : path_image("bare.elf");
-		if (!run->kernel)
-			return -1;
-		if (access(run->kernel, R_OK) < 0)
-			return error_set(err, ERROR_LAB, "%s: %s: 'make images' builds it",
-					 run->kernel, strerror(errno));
-		plan->kernel = run->kernel;
-	}
-	return plan->image == GUEST_LINUX ? write_initramfs(run, err) : 0;
+	if (images_find(&run->images, plan->image, plan->kernel, err) < 0)
+		return -1;
+	plan->kernel = run->images.kernel;
+	plan->initrd = run->images.initrd;
+	return 0;
 }
 
 static int prepare(struct run *run, char *const *specs, size_t count, struct error *err)
@@ -268,11 +237,7 @@ static void release(struct run *run)
 	plan_free(&run->plan);
 	cpu_list_free(&run->cpus);
 	cpu_tables_free(&run->tables);
-	if (run->folder)
-		folder_remove(run->folder, NULL);
-	free(run->folder);
-	free(run->initrd);
-	free(run->kernel);
+	images_free(&run->images);
 	free(run);
 }
 

@@ -5,7 +5,7 @@
 _quirklab()
 {
 	local cur prev word i command='' program=${COMP_WORDS[0]}
-	local global commands run replay list show cpuid cpuid_diff doctor
+	local global commands run replay list show cpuid cpuid_diff repro doctor
 	global='--connect --verbose --help --version'
 	run='--image --subject --jobs --pack --shard --timeout-scale --kernel --emulator --accel
 		--results --resume --strict --bisect --output --help --version'
@@ -14,8 +14,9 @@ _quirklab()
 	show='--json --help --version'
 	cpuid='--to --help --version'
 	cpuid_diff='--help --version'
+	repro='--image --strict --kernel --emulator --accel --timeout-scale --help --version'
 	doctor='--help --version'
-	commands='run replay list show cpuid cpuid-diff doctor'
+	commands='run replay list show cpuid cpuid-diff repro doctor'
 
 	COMPREPLY=()
 	cur=${COMP_WORDS[COMP_CWORD]}
@@ -61,12 +62,13 @@ _quirklab()
 		show/-*) word=$show ;;
 		cpuid/-?*) word=$cpuid ;;
 		cpuid-diff/-?*) word=$cpuid_diff ;;
+		repro/-?*) word=$repro ;;
 		doctor/*) word=$doctor ;;
 		list/*) word='cpus models subjects operations' ;;
-		run/* | replay/* | show/* | cpuid/* | cpuid-diff/*)
+		run/* | replay/* | show/* | cpuid/* | cpuid-diff/* | repro/*)
 			word="catalogue unknown models $("$program" list cpus 2>/dev/null |
 				sed -E 's/^.{12} +[0-9:]+ +([^ ]+).*/\1/')"
-			[ "${command#cpuid}" = "$command" ] || word="host - ${word#catalogue unknown models }"
+			[[ $command != cpuid* && $command != repro ]] || word="host - ${word#catalogue unknown models }"
 			mapfile -t COMPREPLY < <(compgen -f -W "$word" -- "$cur")
 			return
 			;;

@@ -64,12 +64,42 @@ static bool may_force(const struct feature *feature, enum realise_guest guest,
 	return true;
 }
 
-/* QEMU's property for the bit, or NULL where this QEMU has none. */
-static const char *property_of(const struct feature *feature, const struct hypervisor *hypervisor)
+const char *realise_property(int index, const struct hypervisor *hypervisor)
 {
+	const struct feature *feature = &features[index];
+
+	if (hypervisor->asked && !feature_in(&hypervisor->named, index))
+		return NULL;
 	if (feature->qemu)
 		return feature->qemu;
-	return hypervisor->qemu_version >= feature->qemu_since ? feature->qemu_new : NULL;
+	return hypervisor->asked || hypervisor->qemu_version >= feature->qemu_since
+		       ? feature->qemu_new
+		       : NULL;
+}
+
+bool realise_is_native(int index, const struct hypervisor *hypervisor)
+{
+	const struct feature *feature = &features[index];
+
+	if (hypervisor->asked)
+		return feature_in(&hypervisor->native, index);
+	return hypervisor->kvm ||
+	       (feature->tcg_since && feature->tcg_since <= hypervisor->qemu_version);
+}
+
+static const char *property_of(const struct feature *feature, const struct hypervisor *hypervisor)
+{
+	return realise_property((int)(feature - features), hypervisor);
+}
+
+/* A value with a comma cannot stand in -cpu: it has its own -global. */
+static void write_text(struct realised *out)
+{
+	out->qemu.length = 0;
+	for (size_t i = 0; i < out->property_count; i++)
+		if (!strchr(out->property[i].value, ','))
+			text_addf(&out->qemu, "%s%s=%s", out->qemu.length ? "," : "",
+				  out->property[i].name, out->property[i].value);
 }
 
 static void put(struct realised *out, const char *name, const char *value)
@@ -94,14 +124,12 @@ static bool note_bit(struct realised *out, int index, enum realise_guest guest,
 		     const struct hypervisor *hypervisor)
 {
 	const struct feature *feature = &features[index];
-	bool native = hypervisor->kvm ||
-		      (feature->tcg_since && feature->tcg_since <= hypervisor->qemu_version);
 
 	if (!property_of(feature, hypervisor) || !may_force(feature, guest, hypervisor)) {
 		feature_put(&out->unavailable, index, true);
 		return false;
 	}
-	if (!native)
+	if (!realise_is_native(index, hypervisor))
 		feature_put(&out->forced, index, true);
 	return true;
 }
@@ -260,6 +288,21 @@ int realise(struct realised *out, const struct cpu *cpu, enum realise_guest gues
 	if (result)
 		realised_free(out);
 	return result;
+}
+
+void realise_set(struct realised *realised, const char *name, const char *value)
+{
+	for (size_t i = 0; i < realised->property_count; i++) {
+		if (strcmp(realised->property[i].name, name))
+			continue;
+		free(realised->property[i].value);
+		realised->property[i].value = xstrdup(value);
+		write_text(realised);
+		return;
+	}
+	put(realised, name, value);
+	if (strchr(value, ','))
+		write_text(realised);
 }
 
 void realised_free(struct realised *realised)

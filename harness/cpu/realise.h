@@ -16,6 +16,10 @@ struct hypervisor {
 	bool kvm;
 	unsigned qemu_version;	  /* major * 1000 + minor */
 	unsigned libvirt_version; /* major * 1000000 + minor * 1000 + release */
+	/* Where QEMU itself was asked (guest_ask_cpu): the bits that it has a property for, and those of
+	 * them that this accelerator has. Else both follow from the version, by feature.c. */
+	bool asked;
+	struct feature_set named, native;
 };
 
 enum realise_guest {
@@ -44,5 +48,12 @@ struct realised {
 int realise(struct realised *out, const struct cpu *cpu, enum realise_guest guest,
 	    const struct hypervisor *hypervisor, struct error *err);
 void realised_free(struct realised *realised);
+
+/* QEMU's property for the bit, or NULL where this QEMU has none. */
+const char *realise_property(int feature, const struct hypervisor *hypervisor);
+/* Whether the accelerator has the bit; else it is advertised only where it is forced. */
+bool realise_is_native(int feature, const struct hypervisor *hypervisor);
+/* One more property, or another value for one that is there. */
+void realise_set(struct realised *realised, const char *name, const char *value);
 
 #endif

@@ -208,9 +208,18 @@ static void add_cpu_arguments(xmlNodePtr commandline, xmlNsPtr qemu,
 	add_argument(commandline, qemu, text_string(&cpu));
 }
 
+/* Else libvirt asks QEMU for some 400 properties of the CPU at each start: 0.6 s. */
+static void add_quick_start(xmlNodePtr domain, xmlNsPtr qemu)
+{
+	xmlNodePtr capabilities = xmlNewChild(domain, qemu, BAD_CAST "capabilities", NULL);
+	xmlNodePtr del = xmlNewChild(capabilities, qemu, BAD_CAST "del", NULL);
+
+	attribute(del, "capability", "cpu-unavailable-features");
+}
+
 static void add_qemu(xmlNodePtr domain, xmlNsPtr qemu, const struct guest_request *request)
 {
-	xmlNodePtr commandline, capabilities, del;
+	xmlNodePtr commandline;
 
 	commandline = xmlNewChild(domain, qemu, BAD_CAST "commandline", NULL);
 	if (domain_is_rack(request)) {
@@ -219,10 +228,7 @@ static void add_qemu(xmlNodePtr domain, xmlNsPtr qemu, const struct guest_reques
 	} else {
 		add_cpu_arguments(commandline, qemu, request->cpus[0]);
 	}
-	/* Else libvirt asks QEMU for some 400 properties of the CPU at each start: 0.6 s. */
-	capabilities = xmlNewChild(domain, qemu, BAD_CAST "capabilities", NULL);
-	del = xmlNewChild(capabilities, qemu, BAD_CAST "del", NULL);
-	attribute(del, "capability", "cpu-unavailable-features");
+	add_quick_start(domain, qemu);
 }
 
 static void add_all(xmlNodePtr domain, const struct domain_plan *plan)
@@ -300,12 +306,13 @@ char *domain_xml(const struct domain_plan *plan, struct error *err)
 	return to_text(domain);
 }
 
-char *domain_probe_xml(const char *name, const char *emulator)
+char *domain_probe_xml(const char *name, const char *emulator, bool kvm)
 {
 	xmlNodePtr domain = new_domain();
+	xmlNsPtr qemu = xmlNewNs(domain, BAD_CAST QEMU_NAMESPACE, BAD_CAST "qemu");
 	xmlNodePtr memory, type, devices;
 
-	attribute(domain, "type", "qemu");
+	attribute(domain, "type", kvm ? "kvm" : "qemu");
 	text_child(domain, "name", name);
 	memory = number_child(domain, "memory", 16);
 	attribute(memory, "unit", "MiB");
@@ -313,7 +320,9 @@ char *domain_probe_xml(const char *name, const char *emulator)
 	attribute(type, "arch", "x86_64");
 	attribute(type, "machine", "pc");
 	devices = child(domain, "devices");
-	text_child(devices, "emulator", emulator);
+	if (emulator)
+		text_child(devices, "emulator", emulator);
 	attribute(child(devices, "memballoon"), "model", "none");
+	add_quick_start(domain, qemu);
 	return to_text(domain);
 }

@@ -19,7 +19,7 @@ struct domain_plan {
 bool domain_is_rack(const struct guest_request *request);
 /* ERROR_INPUT where the request contradicts itself. The caller frees the text. */
 char *domain_xml(const struct domain_plan *plan, struct error *err);
-/* The smallest domain there is, only to ask its emulator something. The caller frees the text. */
-char *domain_probe_xml(const char *name, const char *emulator);
+/* The smallest domain there is, only to ask its emulator (NULL: libvirt's choice) something. The caller frees the text. */
+char *domain_probe_xml(const char *name, const char *emulator, bool kvm);
 
 #endif

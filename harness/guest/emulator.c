@@ -51,7 +51,7 @@ int emulator_version(struct connection *connection, unsigned long *version, stru
 					 connection->uri, virGetLastErrorMessage());
 		return 0;
 	}
-	xml = domain_probe_xml(name, connection->emulator);
+	xml = domain_probe_xml(name, connection->emulator, false);
 	domain = virDomainCreateXML(connection->libvirt, xml, VIR_DOMAIN_START_PAUSED);
 	if (!domain)
 		return error_set(err, ERROR_INPUT, "%s: %s", connection->emulator,

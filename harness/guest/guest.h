@@ -52,6 +52,14 @@ void guest_result_free(struct guest_result *result);
 char *guest_domain_xml(struct connection *connection, const struct guest_request *request,
 		       const char *name, struct error *err);
 
+/*
+ * The connection's hypervisor, with what QEMU itself says of each CPUID bit: whether there is a
+ * property for it, and whether the accelerator has it. Starts a QEMU that runs nothing.
+ */
+int guest_ask_cpu(struct connection *connection, struct hypervisor *out, struct error *err);
+/* QEMU's answer alone: fills asked, named and native. */
+void guest_read_cpu_answer(struct hypervisor *out, const char *reply, struct error *err);
+
 /* --- Linux images ------------------------------------------------------------------------------
  */
 

@@ -20,6 +20,7 @@ struct hearing {
 	const struct observation *observation;
 	const struct expectations *expectations; /* may be NULL */
 	const struct cpu_difference *difference;
+	const struct given_picks *given; /* NULL: those of the expectations */
 };
 
 __attribute__((format(printf, 3, 4))) static void give(struct pick *pick, enum verdict verdict,
@@ -239,6 +240,22 @@ static void judge_pick(struct pick *pick, const struct hearing *hearing, const s
 	}
 }
 
+static const char *expected_path(const struct hearing *hearing, const struct pick *pick)
+{
+	const struct given_picks *given = hearing->given;
+
+	if (!given)
+		return hearing->expectations ? expectations_pick(hearing->expectations,
+								 hearing->asked, pick->operation,
+								 pick->class)
+					     : NULL;
+	for (size_t i = 0; i < given->count; i++)
+		if (!strcmp(given->list[i].operation, pick->operation) &&
+		    !strcmp(given->list[i].class, pick->class))
+			return given->list[i].path;
+	return NULL;
+}
+
 static void fill_pick(struct pick *pick, const struct hearing *hearing,
 		      const struct observed_pick *observed)
 {
@@ -256,8 +273,7 @@ static void fill_pick(struct pick *pick, const struct hearing *hearing,
 	memcpy(pick->reason, observed->reason, sizeof(pick->reason));
 	column = column_of(hearing->expectations, pick->operation, pick->class);
 	if (column >= 0) {
-		expected = expectations_pick(hearing->expectations, hearing->asked, pick->operation,
-					     pick->class);
+		expected = expected_path(hearing, pick);
 		note_depends(pick, hearing,
 			     expectations_depends(hearing->expectations, (size_t)column));
 	}
@@ -286,8 +302,7 @@ static void add_missing_pick(struct cell_result *result, const struct hearing *h
 	*pick = (struct pick){ .executable = REPORT_EXECUTABLE_NO };
 	snprintf(pick->operation, sizeof(pick->operation), "%.*s", length, column);
 	snprintf(pick->class, sizeof(pick->class), "%s", column + length + 1);
-	expected = expectations_pick(hearing->expectations, hearing->asked, pick->operation,
-				     pick->class);
+	expected = expected_path(hearing, pick);
 	snprintf(pick->expected, sizeof(pick->expected), "%s", expected ? expected : "");
 	give(pick, VERDICT_FAIL, "no pick for %s", column);
 }
@@ -374,10 +389,18 @@ static void fill_fault(struct cell_result *result, const struct observation *obs
 void judge(struct cell_result *result, const struct cpu *asked,
 	   const struct observation *observation, const struct expectations *expectations)
 {
+	judge_given(result, asked, observation, expectations, NULL);
+}
+
+void judge_given(struct cell_result *result, const struct cpu *asked,
+		 const struct observation *observation, const struct expectations *expectations,
+		 const struct given_picks *given)
+{
 	struct hearing hearing = { .asked = asked,
 				   .observation = observation,
 				   .expectations = expectations,
-				   .difference = &result->difference };
+				   .difference = &result->difference,
+				   .given = given };
 	struct error err = { 0 };
 
 	result->pick_count = 0;

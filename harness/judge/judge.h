@@ -46,4 +46,17 @@ void witness_decode(struct deed *out, const struct observation *observation,
 void judge(struct cell_result *result, const struct cpu *asked,
 	   const struct observation *observation, const struct expectations *expectations);
 
+/* Expected paths from elsewhere than the golden table, for a CPU that it has no row for. */
+struct given_pick {
+	const char *operation, *class, *path; /* static storage or the caller's */
+};
+struct given_picks {
+	struct given_pick list[CELL_PICKS_MAX];
+	size_t count;
+};
+/* The same against these. What a pick depends on is still what the expectations say. */
+void judge_given(struct cell_result *result, const struct cpu *asked,
+		 const struct observation *observation, const struct expectations *expectations,
+		 const struct given_picks *given);
+
 #endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* What guests boot: the bare image, or a kernel with an initramfs that is made for this run alone. */
+#ifndef QUIRKLAB_LAB_IMAGES_H
+#define QUIRKLAB_LAB_IMAGES_H
+
+#include "harness/guest/guest.h"
+
+struct images {
+	const char *kernel; /* what was asked for, or found */
+	const char *initrd; /* NULL: none */
+	char *found, *folder, *made; /* owned; the folder goes with images_free */
+};
+
+/* kernel: the user's, or NULL: the built bare image, the newest installed kernel. */
+int images_find(struct images *images, enum guest_image image, const char *kernel,
+		struct error *err);
+void images_free(struct images *images);
+
+#endif

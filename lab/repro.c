@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+/* quirklab repro: a guest that presents the CPU of a report, and what its dispatcher picks there. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "harness/util/cleanup.h"
+#include "lab/interrupt.h"
+#include "lab/repro.h"
+
+/* Everything that one call of the command holds. */
+struct repro {
+	const struct lab *lab;
+	struct repro_options options;
+	struct cpu_tables tables;
+	struct expectations *expectations;
+	struct repro_target target;
+	struct repro_expected expected;
+	struct repro_guest guest;
+	size_t connections; /* 0 or 1: what a signal has to interrupt */
+	struct realised realised;
+	struct text notes;
+};
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+/* CONTRACT, Verdicts. */
+static int exit_status(const struct repro_options *options, enum verdict verdict)
+{
+	switch (verdict) {
+	case VERDICT_PASS:
+		return STATUS_OK;
+	case VERDICT_MISMATCH:
+	case VERDICT_SKIP:
+		return options->strict ? STATUS_FAIL : STATUS_OK;
+	case VERDICT_ERROR:
+		return STATUS_LAB;
+	default:
+		return STATUS_FAIL;
+	}
+}
+
+/* --- what needs no hypervisor goes first ---------------------------------------------------------- */
+
+static int read_input(struct repro *repro, const char *word, struct error *err)
+{
+	if (cpu_tables_read(&repro->tables, err) < 0 ||
+	    expectations_read(&repro->expectations, "dispatch", NULL, err) < 0 ||
+	    repro_target_read(&repro->target, word, &repro->tables, err) < 0)
+		return -1;
+	repro_expect(&repro->expected, &repro->target, repro->expectations);
+	return 0;
+}
+
+static int open_guest(struct repro *repro, struct error *err)
+{
+	struct repro_guest *guest = &repro->guest;
+	const struct connection_options where = {
+		.uri = repro->lab->uri_count ? repro->lab->uris[0] : NULL,
+		.emulator = repro->options.emulator,
+		.accelerator = repro->options.accelerator,
+	};
+
+	guest->image = repro->options.image;
+	guest->timeout_scale = repro->options.timeout_scale;
+	if (images_find(&guest->images, guest->image, repro->options.kernel, err) < 0)
+		return -1;
+	guest->connection = connection_open(&where, err);
+	if (!guest->connection)
+		return -1;
+	repro->connections = 1;
+	if (guest_ask_cpu(guest->connection, &guest->hypervisor, err) < 0)
+		return -1;
+	return realise_dump(&repro->realised, &repro->target.cpu, &repro->target.dump.cpus[0],
+			    guest->image == GUEST_LINUX ? REALISE_LINUX : REALISE_BARE,
+			    &guest->hypervisor, &repro->notes, err);
+}
+
+/* --- the guest ----------------------------------------------------------------------------------- */
+
+static int boot(struct repro *repro, double started)
+{
+	CLEANUP_FREE struct cell_result *result = xcalloc(1, sizeof(*result));
+	CLEANUP_TEXT struct text out = { 0 };
+	struct summary summary = { .cells = 1 };
+	struct cpuid_dump seen = { 0 };
+	const struct repro_story story = {
+		.target = &repro->target,
+		.expected = &repro->expected,
+		.guest = &repro->guest,
+		.realised = &repro->realised,
+		.notes = &repro->notes,
+		.result = result,
+		.seen = &seen,
+		.expectations = repro->expectations,
+		.verbose = repro->lab->verbose,
+	};
+	int status;
+
+	repro_boot(result, &seen, &repro->guest, &repro->target.cpu, &repro->realised,
+		   repro->expectations, &repro->expected);
+	repro_write(&out, &story);
+	summary_add(&summary, result);
+	summary.seconds = now() - started;
+	summary_write(&out, &summary);
+	text_addf(&out, "\n");
+	fwrite(out.bytes, 1, out.length, stdout);
+	status = exit_status(&repro->options, result->verdict);
+	cell_result_free(result);
+	cpuid_free(&seen);
+	return status;
+}
+
+static void release(struct repro *repro)
+{
+	connection_close(repro->guest.connection);
+	images_free(&repro->guest.images);
+	realised_free(&repro->realised);
+	text_free(&repro->notes);
+	repro_target_free(&repro->target);
+	expectations_free(repro->expectations);
+	cpu_tables_free(&repro->tables);
+	free(repro);
+}
+
+int command_repro(struct lab *lab, const struct command *command, int argc, char **argv)
+{
+	struct repro *repro = xcalloc(1, sizeof(*repro));
+	double started = now();
+	struct error err = { 0 };
+	int first, status;
+
+	repro->lab = lab;
+	first = repro_options_parse(&repro->options, argc, argv, &err);
+	if (first < 0) {
+		free(repro);
+		return lab_stop(command, first, &err);
+	}
+	signal(SIGPIPE, SIG_IGN); /* a reader that goes away must not leave a guest behind */
+	interrupt_catch(&repro->guest.connection, &repro->connections);
+	if (read_input(repro, argv[first], &err) < 0 || open_guest(repro, &err) < 0)
+		status = lab_fail(&err);
+	else
+		status = boot(repro, started);
+	interrupt_forget();
+	if (interrupt_signal())
+		status = 128 + interrupt_signal();
+	release(repro);
+	return status;
+}
