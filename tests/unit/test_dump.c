@@ -825,24 +825,28 @@ START_TEST(cut_off_xml_and_json)
 }
 END_TEST
 
+/* A string with its length, NUL bytes inside and all. */
+#define BYTES(string) string, sizeof(string) - 1
+
 static const struct {
 	const char *bytes;
 	size_t length;
 	const char *message;
 } refused[] = {
-	{ "", 0, "empty" },
-	{ " \n\t\r\n", 5, "empty" },
-	{ "\x7F"
-	  "ELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0\x01\0\0\0",
-	  24, "binary" },
-	{ "BZh9 no archive at all", 22, "archive" },
-	{ "Dear all,\nit does not boot.\n", 28, "nothing that tells of an x86 CPU" },
-	{ "processor\t: 0\nBogoMIPS\t: 50.00\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\n", 76,
+	{ BYTES(""), "empty" },
+	{ BYTES(" \n\t\r\n"), "empty" },
+	{ BYTES("\x7F"
+		"ELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0\x01\0\0\0"),
+	  "binary" },
+	{ BYTES("BZh9 no archive at all"), "archive" },
+	{ BYTES("Dear all,\nit does not boot.\n"), "nothing that tells of an x86 CPU" },
+	{ BYTES("processor\t: 0\nBogoMIPS\t: 50.00\nFeatures\t: fp asimd\n"
+		"CPU implementer\t: 0x41\n"),
 	  "not of an x86 CPU, but of Arm" },
-	{ "Architecture: aarch64\nVendor ID: ARM\nModel: 1\nFlags: fp asimd\n", 62,
+	{ BYTES("Architecture: aarch64\nVendor ID: ARM\nModel: 1\nFlags: fp asimd\n"),
 	  "not of an x86 CPU, but of aarch64" },
-	{ "<cpudata arch='arm'><cpuid/></cpudata>", 38, "not of an x86 CPU, but of arm" },
-	{ "<cpu><arch>ppc64le</arch><model>POWER9</model></cpu>", 52, "but of ppc64le" },
+	{ BYTES("<cpudata arch='arm'><cpuid/></cpudata>"), "not of an x86 CPU, but of arm" },
+	{ BYTES("<cpu><arch>ppc64le</arch><model>POWER9</model></cpu>"), "but of ppc64le" },
 };
 
 START_TEST(files_that_are_refused)
