@@ -31,6 +31,7 @@ char *boot_plan_xml(struct connection *connection, const struct guest_request *r
 		.emulator = connection->emulator,
 		.kvm = connection->hypervisor.kvm,
 		.microvm = connection->microvm,
+		.cpu_by_qemu = connection->cpu_by_qemu,
 		.pipes = pipes,
 		.request = request,
 	};

@@ -18,6 +18,7 @@ struct connection {
 	char *emulator;	  /* NULL: libvirt's choice */
 	struct root root; /* path NULL unless embedded */
 	bool local;
+	bool cpu_by_qemu; /* see struct domain_plan */
 	bool microvm;	 /* the emulator has this machine */
 	char prefix[48]; /* of our domains: "quirklab-PID-", elsewhere "quirklab-PID-XXXX-" */
 	struct hypervisor hypervisor;

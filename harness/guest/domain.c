@@ -126,12 +126,21 @@ static void add_model(xmlNodePtr domain, const struct realised *realised)
 	attribute(model, "fallback", "forbid");
 }
 
-static void add_cpu(xmlNodePtr domain, const struct guest_request *request)
+/*
+ * A CPU that QEMU is told in arguments of its own is `maximum` to libvirt: libvirt compares any other
+ * mode with what QEMU then says of the CPU, and 11.3 refuses the guest ("conflicting CPU data") where
+ * a bit is forced, since QEMU calls such a bit set and filtered out at once (both seen on Debian 13).
+ */
+static void add_cpu(xmlNodePtr domain, const struct domain_plan *plan)
 {
+	const struct guest_request *request = plan->request;
+
 	if (domain_is_rack(request))
 		add_topology(child(domain, "cpu"), (unsigned)request->cpu_count + 1);
-	else if (request->cpus[0]->model)
+	else if (request->cpus[0]->model && !plan->cpu_by_qemu)
 		add_model(domain, request->cpus[0]);
+	else
+		attribute(child(domain, "cpu"), "mode", "maximum");
 }
 
 static void add_serial(xmlNodePtr devices, unsigned port, const char *pipes)
@@ -186,9 +195,9 @@ static void add_global(xmlNodePtr commandline, xmlNsPtr qemu, const char *model,
  * Of several -cpu QEMU takes the last. -cpu has no way to write a comma, as brand strings have;
  * -global takes the rest of its word as the value.
  */
-static void add_cpu_arguments(xmlNodePtr commandline, xmlNsPtr qemu,
-			      const struct realised *realised)
+static void add_cpu_arguments(xmlNodePtr commandline, xmlNsPtr qemu, const struct domain_plan *plan)
 {
+	const struct realised *realised = plan->request->cpus[0];
 	const char *model = realised->model ? realised->model : RACK_CPU_MODEL;
 	CLEANUP_TEXT struct text cpu = { 0 };
 
@@ -202,7 +211,7 @@ static void add_cpu_arguments(xmlNodePtr commandline, xmlNsPtr qemu,
 		else
 			text_addf(&cpu, ",%s=%s", name, value);
 	}
-	if (realised->model)
+	if (realised->model && !plan->cpu_by_qemu)
 		return;
 	add_argument(commandline, qemu, "-cpu");
 	add_argument(commandline, qemu, text_string(&cpu));
@@ -217,8 +226,9 @@ static void add_quick_start(xmlNodePtr domain, xmlNsPtr qemu)
 	attribute(del, "capability", "cpu-unavailable-features");
 }
 
-static void add_qemu(xmlNodePtr domain, xmlNsPtr qemu, const struct guest_request *request)
+static void add_qemu(xmlNodePtr domain, xmlNsPtr qemu, const struct domain_plan *plan)
 {
+	const struct guest_request *request = plan->request;
 	xmlNodePtr commandline;
 
 	commandline = xmlNewChild(domain, qemu, BAD_CAST "commandline", NULL);
@@ -226,7 +236,7 @@ static void add_qemu(xmlNodePtr domain, xmlNsPtr qemu, const struct guest_reques
 		add_argument(commandline, qemu, "-cpu");
 		add_argument(commandline, qemu, RACK_BOOT_CPU);
 	} else {
-		add_cpu_arguments(commandline, qemu, request->cpus[0]);
+		add_cpu_arguments(commandline, qemu, plan);
 	}
 	add_quick_start(domain, qemu);
 }
@@ -247,11 +257,11 @@ static void add_all(xmlNodePtr domain, const struct domain_plan *plan)
 	if (!uses_microvm(plan))
 		child(platform, "acpi");
 	child(platform, "apic");
-	add_cpu(domain, plan->request);
+	add_cpu(domain, plan);
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		text_child(domain, ends[i], "destroy");
 	add_devices(domain, plan);
-	add_qemu(domain, qemu, plan->request);
+	add_qemu(domain, qemu, plan);
 }
 
 static int check(const struct guest_request *request, struct error *err)

@@ -10,6 +10,7 @@ struct domain_plan {
 	const char *emulator;	     /* NULL: libvirt's choice */
 	bool kvm;		     /* else TCG */
 	bool microvm;		     /* the emulator has this machine */
+	bool cpu_by_qemu;	     /* a named model goes to QEMU behind libvirt's back, see domain.c */
 	const char *kernel, *initrd; /* as the hypervisor's host names them */
 	const char *pipes;	     /* serial port N is the named pipe PIPES.N; NULL: a pty */
 	const struct guest_request *request;
