@@ -140,10 +140,11 @@ static struct plan_cell *find_cell(struct plan *plan, const char *name)
 	return NULL;
 }
 
+typedef int record_fn(void *context, const struct cell_result *result, struct error *err);
+
 /* Reads each whole line of results.jsonl; *whole: where the last one ends. */
-static int read_records(const struct results *results, size_t *whole,
-			void (*each)(void *, const struct cell_result *), void *context,
-			struct error *err)
+static int read_records(const struct results *results, size_t *whole, record_fn *each,
+			void *context, struct error *err)
 {
 	CLEANUP_FREE char *bytes = NULL;
 	CLEANUP_FREE struct cell_result *result = xmalloc(sizeof(*result));
@@ -153,41 +154,79 @@ static int read_records(const struct results *results, size_t *whole,
 	if (file_read(results->records, FILE_MOST, &bytes, &length, err) < 0)
 		return -1;
 	for (char *at = bytes, *end; (end = memchr(at, '\n', length - *whole)); at = end + 1) {
+		int failed;
+
 		line++;
 		if (record_read(result, at, (size_t)(end - at), err) < 0)
 			return error_prefix(err, "%s:%zu", results->records, line);
-		each(context, result);
+		failed = each(context, result, err);
 		cell_result_free(result);
+		if (failed)
+			return error_prefix(err, "%s:%zu", results->records, line);
 		*whole = (size_t)(end + 1 - bytes);
 	}
 	return 0;
 }
 
-static void mark_finished(void *context, const struct cell_result *result)
-{
-	struct plan_cell *cell = find_cell(context, result->cell);
+struct resumed {
+	const struct results *results;
+	struct plan *plan;
+};
 
-	if (cell)
-		cell->finished = true;
+/* What no cell of this run left there would be counted, and reported, as one. */
+static int mark_finished(void *context, const struct cell_result *result, struct error *err)
+{
+	const struct resumed *resumed = context;
+	struct plan_cell *cell = find_cell(resumed->plan, result->cell);
+	char name[sizeof(result->cell)];
+
+	text_printable(name, sizeof(name), result->cell, strlen(result->cell));
+	if (strcmp(result->run, resumed->results->run))
+		return error_set(err, ERROR_INPUT, "the record of another run than %s",
+				 resumed->results->run);
+	if (!cell)
+		return error_set(err, ERROR_INPUT, "the plan has no cell '%s'", name);
+	if (cell->finished)
+		return error_set(err, ERROR_INPUT, "a second record of '%s'", name);
+	cell->finished = true;
+	return 0;
 }
 
 static int resume_records(struct results *results, struct plan *plan, struct error *err)
 {
+	struct resumed resumed = { results, plan };
 	size_t whole;
 
-	if (read_records(results, &whole, mark_finished, plan, err) < 0)
+	for (size_t i = 0; i < plan->count; i++)
+		plan->cells[i].finished = false;
+	if (read_records(results, &whole, mark_finished, &resumed, err) < 0)
 		return -1;
 	if (ftruncate(results->fd, (off_t)whole) < 0)
 		return error_set(err, ERROR_LAB, "%s: %s", results->records, strerror(errno));
 	return 0;
 }
 
+struct listener {
+	void (*each)(void *context, const struct cell_result *result);
+	void *context;
+};
+
+static int tell_listener(void *context, const struct cell_result *result, struct error *err)
+{
+	const struct listener *listener = context;
+
+	(void)err;
+	listener->each(listener->context, result);
+	return 0;
+}
+
 int results_each(struct results *results, void (*each)(void *, const struct cell_result *),
 		 void *context, struct error *err)
 {
+	struct listener listener = { each, context };
 	size_t whole;
 
-	return read_records(results, &whole, each, context, err);
+	return read_records(results, &whole, tell_listener, &listener, err);
 }
 
 /* --- the directory -------------------------------------------------------------------------------

@@ -366,6 +366,44 @@ START_TEST(what_is_no_record_is_named_by_its_line)
 }
 END_TEST
 
+/* A record may be there once, of this run and its plan: anything else would be counted as a cell.
+ */
+START_TEST(records_that_are_none_of_the_run)
+{
+	static const struct {
+		const char *run, *cell, *error; /* NULL: the run's own name */
+	} rows[] = {
+		{ NULL, "cpu-1/bare/dispatch", "r/results.jsonl:2: a second record of" },
+		{ NULL, "cpu-9/bare/dispatch", "r/results.jsonl:2: the plan has no cell" },
+		{ "20000101-000000", "cpu-0/bare/dispatch", "r/results.jsonl:2: the record of an" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		CLEANUP_FREE char *path = in_folder("r");
+		CLEANUP_FREE struct cell_result *stray = NULL;
+		struct cpu_list list = { 0 };
+		struct error err = { 0 };
+		struct results *results;
+		struct plan plan;
+
+		make_plan(&plan, &list, 2);
+		results = results_open(path, false, &plan, NULL);
+		ck_assert_ptr_nonnull(results);
+		add_result(results, "cpu-1/bare/dispatch");
+		stray = make_result(rows[i].run ? rows[i].run : results_run(results), rows[i].cell,
+				    VERDICT_PASS);
+		ck_assert_int_eq(results_add(results, stray, NULL), 0);
+		results_close(results);
+		ck_assert_ptr_null(results_open(path, true, &plan, &err));
+		ck_assert_int_eq(err.kind, ERROR_INPUT);
+		ck_assert_ptr_nonnull(strstr(err.text, rows[i].error));
+		ck_assert_int_eq(folder_remove(path, NULL), 0);
+		plan_free(&plan);
+		cpu_list_free(&list);
+	}
+}
+END_TEST
+
 START_TEST(nothing_to_resume)
 {
 	CLEANUP_FREE char *path = in_folder("r");
@@ -799,6 +837,7 @@ Suite *suite_plan(void)
 	tcase_add_test(results, a_torn_line_is_cut_and_the_rest_resumed);
 	tcase_add_test(results, another_plan_is_not_resumed);
 	tcase_add_test(results, what_is_no_record_is_named_by_its_line);
+	tcase_add_test(results, records_that_are_none_of_the_run);
 	tcase_add_test(results, nothing_to_resume);
 	tcase_add_test(results, a_full_disk_keeps_whole_records);
 	tcase_add_test(results, a_rack_keeps_one_copy_of_its_logs);
