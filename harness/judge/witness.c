@@ -13,6 +13,7 @@
 
 #define INSTRUCTION_BYTES_MAX 15
 #define CLASSES_MAX	      16
+#define LINE_BYTES	      64 /* what one flush reaches */
 
 #define REP_ROUNDS 4	      /* a rep that went on for so many rounds is no head or tail, */
 #define REP_BYTES  (1u << 20) /* and stores more than any loop that was followed for 7 */
@@ -64,10 +65,12 @@ static void decode_steps(struct analysis *out, const struct observation *observa
 	}
 }
 
-/* Marks the flush and the cached stores of a loop that has both: `jump` closes it. */
+/* Marks the flush and the cached stores of a loop that has both: `jump` closes it. A round that
+ * stores more than its flushes reach leaves lines in the cache: that is no copy that flushes. */
 static void mark_copy(struct analysis *analysis, const struct step *jump)
 {
 	const struct step *flush = NULL;
+	unsigned stored = 0, flushed = 0;
 	bool stores = false;
 
 	for (size_t i = 0; i < analysis->count; i++) {
@@ -76,10 +79,17 @@ static void mark_copy(struct analysis *analysis, const struct step *jump)
 		if (step->offset < jump->act.target || step->offset > jump->offset ||
 		    step->rounds < 2)
 			continue;
-		if (step->act.kind == ACT_FLUSH)
+		if (step->act.kind == ACT_FLUSH) {
 			flush = step;
-		stores |= step->act.kind == ACT_STORE && step->act.cached;
+			flushed += LINE_BYTES;
+		}
+		if (step->act.kind == ACT_STORE && step->act.cached) {
+			stores = true;
+			stored += step->act.width;
+		}
 	}
+	if (stored > flushed)
+		return;
 	for (size_t i = 0; flush && stores && i < analysis->count; i++) {
 		struct step *step = &analysis->steps[i];
 

@@ -62,6 +62,7 @@ enum instruction {
 	STORE_FRAME,
 	BACK_4,
 	BACK_12,
+	BACK_18,
 	BAD,
 	UNREAD,
 };
@@ -99,6 +100,7 @@ static const struct bytes encodings[] = {
 	[STORE_FRAME] = BYTES("\x48\x89\x45\xF8"),	 /* mov %rax, -8(%rbp) */
 	[BACK_4] = BYTES("\x75\xFC"),			 /* jnz to 2 bytes before it */
 	[BACK_12] = BYTES("\x75\xF4"),			 /* jnz to 10 bytes before it */
+	[BACK_18] = BYTES("\x75\xEE"),			 /* jnz to 16 bytes before it */
 	[BAD] = BYTES("\x06"),				 /* push %es: none in 64-bit mode */
 	[UNREAD] = BYTES("\x90"),
 };
@@ -250,6 +252,20 @@ static const struct deed_row {
 	  "clwb-copy",
 	  "clwb-copy; sfence",
 	  "" },
+	/* a whole line a flush (6 + 4 bytes); two lines a flush (6 + 6 + 4) leave one unflushed */
+	{ { .steps = { { VMOVDQU_ZMM, 7 }, { CLFLUSHOPT, 7 }, { BACK_12, 7 } } },
+	  FLUSHED,
+	  "clflushopt-copy",
+	  "clflushopt-copy",
+	  "" },
+	{ { .steps = { { VMOVDQU_ZMM, 7 },
+		       { VMOVDQU_ZMM, 7 },
+		       { CLFLUSHOPT, 7 },
+		       { BACK_18, 7 } } },
+	  FLUSHED,
+	  "mov-zmm",
+	  "mov-zmm; clflushopt",
+	  "clflushopt" },
 	/* a copy whose tail goes another way */
 	{ { .steps = { { LOAD, 7 },
 		       { MOV_64, 7 },
