@@ -21,6 +21,7 @@ struct call {
 	uint8_t *to;
 	const uint8_t *from;
 	size_t size;
+	uint8_t byte;
 };
 
 static void make_call(void *argument)
@@ -35,7 +36,7 @@ static void make_call(void *argument)
 		dispatch_clear_extent(call->cpu, call->to, call->size);
 		break;
 	case DISPATCH_MEMSET:
-		dispatch_memset(call->cpu, call->to, SELFTEST_BYTE, call->size);
+		dispatch_memset(call->cpu, call->to, call->byte, call->size);
 		break;
 	case DISPATCH_MEMCPY_FLUSHCACHE:
 		dispatch_memcpy_flushcache(call->cpu, call->to, call->from, call->size);
@@ -79,6 +80,8 @@ static void trace_call(struct selftest *test, struct selftest_pick *pick,
 		.to = test->platform->arena + SELFTEST_DESTINATION,
 		.from = test->platform->arena + SELFTEST_SOURCE + COPY_FROM_OFFSET,
 		.size = size,
+		/* The largest memset is one to zero, which is no reason to take clzero. */
+		.byte = size > cpu->llc_bytes ? 0 : SELFTEST_BYTE,
 	};
 	struct witness_call watch = {
 		.entry = entry_of(operation),
