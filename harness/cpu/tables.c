@@ -71,16 +71,29 @@ static int read_row(struct table *table, char *line, unsigned number, struct err
 	return 0;
 }
 
+/* The line, from 1, in which a byte of the text stands. */
+static unsigned line_of(const char *text, const char *at)
+{
+	unsigned line = 1;
+
+	for (; text < at; text++)
+		line += *text == '\n';
+	return line;
+}
+
 int table_read(struct table *table, const char *path, struct error *err)
 {
 	unsigned number = 0;
+	const char *nul;
 	size_t length;
 
 	*table = (struct table){ .path = xstrdup(path) };
 	if (file_read(path, TABLE_BYTES_MAX, &table->bytes, &length, err))
 		goto fail;
-	if (memchr(table->bytes, '\0', length)) {
-		error_set(err, ERROR_INPUT, "%s: holds a NUL byte; a table is plain text", path);
+	nul = memchr(table->bytes, '\0', length);
+	if (nul) {
+		error_set(err, ERROR_INPUT, "%s:%u: holds a NUL byte; a table is plain text", path,
+			  line_of(table->bytes, nul));
 		goto fail;
 	}
 	for (char *line = table->bytes; line && *line;) {

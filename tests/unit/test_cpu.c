@@ -594,6 +594,22 @@ START_TEST(tables_that_are_not_read)
 }
 END_TEST
 
+START_TEST(a_nul_byte_in_a_table)
+{
+	static const char text[] = HEADER SKYLAKE "Genuine\0ntel\t6\n";
+	CLEANUP_FREE char *path = xasprintf("%s/catalogue.tsv", folder);
+	CLEANUP_FREE char *expected =
+		xasprintf("%s:3: holds a NUL byte; a table is plain text", path);
+	struct cpu_list list = { 0 };
+	struct error err = { 0 };
+
+	ck_assert_int_eq(file_write(path, text, sizeof(text) - 1, NULL), 0);
+	ck_assert_int_eq(catalogue_read(&list, path, CPU_CATALOGUE, &err), -1);
+	ck_assert_str_eq(err.text, expected);
+	cpu_list_free(&list);
+}
+END_TEST
+
 START_TEST(a_row_of_the_catalogue)
 {
 	CLEANUP_FREE char *path = xasprintf("%s/catalogue.tsv", folder);
@@ -924,6 +940,7 @@ Suite *suite_cpu(void)
 	tcase_add_test(tests, a_dump_in_utf_16);
 	tcase_add_test(tests, intel_hides_syscall_from_32_bit_tools);
 	tcase_add_test(tests, tables_that_are_not_read);
+	tcase_add_test(tests, a_nul_byte_in_a_table);
 	tcase_add_test(tests, a_row_of_the_catalogue);
 	tcase_add_test(tests, what_a_spec_means);
 	tcase_add_test(tests, a_file_and_its_edits);
