@@ -3,6 +3,7 @@
 #include "harness/guest/process.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <libvirt/libvirt.h>
 #include <libvirt/virterror.h>
@@ -38,6 +39,9 @@ static int start(struct error *err)
 	/* libvirt logs warnings to stderr, several for each guest. There is no call to stop that,
 	 * but whoever wants its log sets this himself. */
 	setenv("LIBVIRT_LOG_OUTPUTS", "4:file:/dev/null", 0);
+	/* Whoever started us may have it ignored; then no child of libvirt's could be waited for.
+	 */
+	signal(SIGCHLD, SIG_DFL);
 	if (supervisor_start(&process.supervisor, err) < 0)
 		return -1;
 	process.reaper = reaper_start(process.supervisor.pid, err);

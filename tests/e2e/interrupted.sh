@@ -42,6 +42,9 @@ check "SIGTERM: exit status 143 or 130" [ $status = 143 -o $status = 130 ]
 check "no QEMU is left after SIGTERM" no_qemu
 check "each record is whole" jq -e . s/results.jsonl
 
+# Started by somebody who ignores the death of children.
+check "an ignored SIGCHLD is no matter" env --ignore-signal=CHLD "$program" run --results c skylake-x
+
 # A reader that goes away early.
 status=0
 { quirklab run --output tap skylake-x broadwell-x 2>err || echo $? >status; } | head -n 1 >/dev/null
