@@ -29,6 +29,8 @@ static int global_option(void *state, int key, const char *argument, struct erro
 		if (lab->uri_count == LAB_URIS_MAX)
 			return error_set(err, ERROR_INPUT, "-c: at most %d connections",
 					 LAB_URIS_MAX);
+		if (!*argument)
+			return error_set(err, ERROR_INPUT, "-c: a URI was expected");
 		lab->uris[lab->uri_count++] = argument;
 		break;
 	case 'v':

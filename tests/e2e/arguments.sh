@@ -23,6 +23,7 @@ refused
 refused rnu
 refused --colour run
 refused -c
+refused -c '' run
 refused run --imgae bare
 refused run --image bear
 refused run --image ''
