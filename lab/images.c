@@ -10,25 +10,35 @@
 #include "harness/util/file.h"
 #include "harness/util/paths.h"
 
-/* A folder that QEMU's own user can search; the initramfs is made for this run alone. */
-static int write_initramfs(struct images *images, struct error *err)
+static int write_agent(const char *path, struct error *err)
 {
-	const char *base = getenv("TMPDIR");
 	CLEANUP_FREE char *agent = path_image("agent");
-	char *folder;
 
 	if (access(agent, R_OK) < 0)
 		return error_set(err, ERROR_LAB, "%s: %s: 'make images' builds it", agent,
 				 strerror(errno));
-	folder = xasprintf("%s/quirklab-XXXXXX", base && *base ? base : "/tmp");
-	if (!mkdtemp(folder) || chmod(folder, 0755) < 0) {
-		error_set(err, ERROR_LAB, "%s: %s", folder, strerror(errno));
-		free(folder);
-		return -1;
+	return initramfs_write(path, agent, err);
+}
+
+/* Without a place: into a folder that QEMU's own user can search, for this run alone. */
+static int write_initramfs(struct images *images, struct error *err)
+{
+	const char *base = getenv("TMPDIR");
+	char *folder;
+
+	images->initrd = images->place;
+	if (!images->place) {
+		folder = xasprintf("%s/quirklab-XXXXXX", base && *base ? base : "/tmp");
+		if (!mkdtemp(folder) || chmod(folder, 0755) < 0) {
+			error_set(err, ERROR_LAB, "%s: %s", folder, strerror(errno));
+			free(folder);
+			return -1;
+		}
+		images->folder = folder;
+		images->initrd = images->made = xasprintf("%s/initramfs", folder);
 	}
-	images->folder = folder;
-	images->initrd = images->made = xasprintf("%s/initramfs", folder);
-	return initramfs_write(images->made, agent, err);
+	return images->write ? images->write(images->initrd, err)
+			     : write_agent(images->initrd, err);
 }
 
 int images_find(struct images *images, enum guest_image image, const char *kernel,

@@ -15,12 +15,14 @@ struct repro {
 	struct repro_options options;
 	struct cpu_tables tables;
 	struct expectations *expectations;
-	struct repro_target target;
+	struct repro_target target, other; /* other: of --against */
 	struct repro_expected expected;
 	struct repro_guest guest;
 	size_t connections; /* 0 or 1: what a signal has to interrupt */
 	struct realised realised;
 	struct text notes;
+	char *name;  /* of a domain for people, and of its files */
+	char *place; /* of a printed guest's initramfs */
 };
 
 static double now(void)
@@ -55,6 +57,11 @@ static int read_input(struct repro *repro, const char *word, struct error *err)
 	    expectations_read(&repro->expectations, "dispatch", NULL, err) < 0 ||
 	    repro_target_read(&repro->target, word, &repro->tables, err) < 0)
 		return -1;
+	if (repro->options.against &&
+	    repro_target_read(&repro->other, repro->options.against, &repro->tables, err) < 0)
+		return -1;
+	repro->name = repro_name(&repro->target.cpu);
+	repro->place = xasprintf("%s.initramfs", repro->name);
 	repro_expect(&repro->expected, &repro->target, repro->expectations);
 	return 0;
 }
@@ -68,6 +75,10 @@ static int open_guest(struct repro *repro, struct error *err)
 		.accelerator = repro->options.accelerator,
 	};
 
+	if (repro->options.action == REPRO_PRINT_XML || repro->options.action == REPRO_PRINT_QEMU)
+		guest->images.place = repro->place;
+	if (repro->options.action == REPRO_SHELL || repro->options.action == REPRO_KEEP)
+		guest->images.write = repro_shell_initramfs;
 	guest->image = repro->options.image;
 	guest->timeout_scale = repro->options.timeout_scale;
 	if (images_find(&guest->images, guest->image, repro->options.kernel, err) < 0)
@@ -118,13 +129,62 @@ static int boot(struct repro *repro, double started)
 	return status;
 }
 
+static int compare(struct repro *repro, struct error *err)
+{
+	const struct repro_against against = {
+		.a = &repro->target,
+		.b = &repro->other,
+		.operation = repro->options.operation,
+		.guest = repro->options.no_boot ? NULL : &repro->guest,
+		.expectations = repro->expectations,
+	};
+	enum verdict worst;
+
+	if (repro_against(&against, &worst, err) < 0)
+		return lab_fail(err);
+	return exit_status(&repro->options, worst);
+}
+
+static int act(struct repro *repro, double started, struct error *err)
+{
+	if (repro->options.against)
+		return compare(repro, err);
+	switch (repro->options.action) {
+	case REPRO_PRINT_XML:
+	case REPRO_PRINT_QEMU:
+		if (repro_print(&repro->options, &repro->guest, &repro->target.cpu,
+				&repro->realised, err) < 0)
+			return lab_fail(err);
+		repro_print_notes(&repro->notes);
+		return STATUS_OK;
+	case REPRO_SHELL:
+		repro_print_notes(&repro->notes);
+		return repro_shell(&repro->guest, &repro->realised, err) < 0 ? lab_fail(err)
+									     : STATUS_OK;
+	case REPRO_KEEP:
+		repro_print_notes(&repro->notes);
+		return repro_keep(&repro->guest, &repro->target.cpu, &repro->realised, err) < 0
+			       ? lab_fail(err)
+			       : STATUS_OK;
+	case REPRO_GDB:
+		repro_print_notes(&repro->notes);
+		return repro_gdb(&repro->guest, &repro->realised, err) < 0 ? lab_fail(err)
+									   : STATUS_OK;
+	default:
+		return boot(repro, started);
+	}
+}
+
 static void release(struct repro *repro)
 {
 	connection_close(repro->guest.connection);
 	images_free(&repro->guest.images);
 	realised_free(&repro->realised);
 	text_free(&repro->notes);
+	free(repro->name);
+	free(repro->place);
 	repro_target_free(&repro->target);
+	repro_target_free(&repro->other);
 	expectations_free(repro->expectations);
 	cpu_tables_free(&repro->tables);
 	free(repro);
@@ -145,10 +205,11 @@ int command_repro(struct lab *lab, const struct command *command, int argc, char
 	}
 	signal(SIGPIPE, SIG_IGN); /* a reader that goes away must not leave a guest behind */
 	interrupt_catch(&repro->guest.connection, &repro->connections);
-	if (read_input(repro, argv[first], &err) < 0 || open_guest(repro, &err) < 0)
+	if (read_input(repro, argv[first], &err) < 0 ||
+	    (!repro->options.no_boot && open_guest(repro, &err) < 0))
 		status = lab_fail(&err);
 	else
-		status = boot(repro, started);
+		status = act(repro, started, &err);
 	interrupt_forget();
 	if (interrupt_signal())
 		status = 128 + interrupt_signal();

@@ -82,6 +82,47 @@ void repro_boot(struct cell_result *result, struct cpuid_dump *seen, struct repr
 		const struct cpu *cpu, const struct realised *realised,
 		const struct expectations *expectations, const struct repro_expected *expected);
 
+/* --- a guest for people (repro_people.c) --------------------------------------------------------------- */
+
+/* A name for a domain and for files: the CPU's, without what a path or libvirt would not take. */
+char *repro_name(const struct cpu *cpu);
+/* --print-xml and --print-qemu, on standard output. */
+/* What is presented otherwise than asked, on standard error. */
+void repro_print_notes(const struct text *notes);
+int repro_print(const struct repro_options *options, struct repro_guest *guest, const struct cpu *cpu,
+		const struct realised *realised, struct error *err);
+
+/* --keep: starts it, and says how to reach and to end it. */
+int repro_keep(struct repro_guest *guest, const struct cpu *cpu, const struct realised *realised,
+	       struct error *err);
+
+/* The guest says on its console what it is and what it picks: images/bare/main.c, images/linux/agent.c. */
+#define REPRO_TEXT_WORDS "quirklab_text=1"
+/* The kernel command line of an image, with more words (""). Caller frees. */
+char *repro_cmdline(enum guest_image image, const char *words);
+
+/* --- with a person at it (repro_attend.c) --------------------------------------------------------------- */
+
+/* The initramfs of a guest with a shell. */
+int repro_shell_initramfs(const char *path, struct error *err);
+/* The shell's console on this terminal, until the guest ends or Ctrl-] is typed. */
+int repro_shell(struct repro_guest *guest, const struct realised *realised, struct error *err);
+/* Prints how to connect, then the console, until the guest ends. */
+int repro_gdb(struct repro_guest *guest, const struct realised *realised, struct error *err);
+
+/* --- what makes the pick another than that of another CPU (repro_against.c) --------------------------- */
+
+struct repro_against {
+	const struct repro_target *a, *b;
+	const char *operation;	   /* OP or OP@CLASS */
+	struct repro_guest *guest; /* NULL: without asking a guest */
+	const struct expectations *expectations;
+};
+/* Prints an answer for each class. *worst: of the guests' verdicts. */
+int repro_against(const struct repro_against *against, enum verdict *worst, struct error *err);
+/* Whether there is such an operation, and class. */
+int repro_check_operation(const char *operation, struct error *err);
+
 /* --- what is told of it (repro_write.c) --------------------------------------------------------------- */
 
 struct repro_story {

@@ -75,11 +75,13 @@ void repro_boot(struct cell_result *result, struct cpuid_dump *seen, struct repr
 		const struct cpu *cpu, const struct realised *realised,
 		const struct expectations *expectations, const struct repro_expected *expected)
 {
+	CLEANUP_FREE char *cmdline = repro_cmdline(guest->image, "");
 	const struct realised *const cpus[] = { realised };
 	const struct guest_request request = {
 		.image = guest->image,
 		.kernel = guest->images.kernel,
 		.initrd = guest->images.initrd,
+		.cmdline = cmdline,
 		.cpus = cpus,
 		.cpu_count = 1,
 		.timeout_scale = guest->timeout_scale,

@@ -316,6 +316,19 @@ static void write_notes(struct text *out, const struct repro_story *story)
 		text_addf(out, "  the file: %zu more\n", dump->warnings_dropped);
 }
 
+/* As `cpuid -r` writes them. */
+static void write_seen(struct text *out, const struct cpuid_dump *seen)
+{
+	text_addf(out, "\nCPUID as the guest saw it\nCPU 0:\n");
+	for (size_t i = 0; i < seen->count; i++) {
+		const struct cpuid_leaf *leaf = &seen->leaves[i];
+
+		text_addf(out, "   0x%08x 0x%02x: eax=0x%08x ebx=0x%08x ecx=0x%08x edx=0x%08x\n",
+			  leaf->leaf, leaf->subleaf, leaf->reg[0], leaf->reg[1], leaf->reg[2],
+			  leaf->reg[3]);
+	}
+}
+
 /* --- all of it ---------------------------------------------------------------------------------------- */
 
 void repro_write(struct text *out, const struct repro_story *story)
@@ -330,6 +343,8 @@ void repro_write(struct text *out, const struct repro_story *story)
 		write_gaps(out, story);
 	}
 	write_notes(out, story);
+	if (story->verbose)
+		write_seen(out, story->seen);
 	text_addf(out, "\n%s: ", result->cell);
 	if (result->verdict == VERDICT_MISMATCH) /* says so itself */
 		text_addf(out, "%s\n", result->reason);

@@ -14,7 +14,8 @@ _quirklab()
 	show='--json --help --version'
 	cpuid='--to --help --version'
 	cpuid_diff='--help --version'
-	repro='--image --strict --kernel --emulator --accel --timeout-scale --help --version'
+	repro='--image --strict --print-xml --print-qemu --shell --gdb --keep --against --op --no-boot
+		--kernel --emulator --accel --timeout-scale --help --version'
 	doctor='--help --version'
 	commands='run replay list show cpuid cpuid-diff repro doctor'
 
@@ -42,7 +43,8 @@ _quirklab()
 		[ "$command" != replay ] || word='text tap'
 		;;
 	--to) word='cpuid-r json tsv libvirt qemu' ;;
-	--kernel | --emulator)
+	--op) word="$("$program" list operations 2>/dev/null | sed -E 's/ .*//')" ;;
+	--kernel | --emulator | --against)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;

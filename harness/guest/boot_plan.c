@@ -10,7 +10,7 @@
 #include "harness/util/cleanup.h"
 
 /* Where the hypervisor finds the file. libvirt wants an absolute path: QEMU's folder is "/". */
-static char *place(struct connection *connection, const char *path, struct error *err)
+char *boot_place(struct connection *connection, const char *path, struct error *err)
 {
 	char *absolute;
 
@@ -37,22 +37,16 @@ char *boot_plan_xml(struct connection *connection, const struct guest_request *r
 	};
 
 	if (request->kernel) {
-		kernel = place(connection, request->kernel, err);
+		kernel = boot_place(connection, request->kernel, err);
 		if (!kernel)
 			return NULL;
 	}
 	if (request->initrd) {
-		initrd = place(connection, request->initrd, err);
+		initrd = boot_place(connection, request->initrd, err);
 		if (!initrd)
 			return NULL;
 	}
 	plan.kernel = kernel;
 	plan.initrd = initrd;
 	return domain_xml(&plan, err);
-}
-
-char *guest_domain_xml(struct connection *connection, const struct guest_request *request,
-		       const char *name, struct error *err)
-{
-	return boot_plan_xml(connection, request, name, NULL, err);
 }

@@ -12,4 +12,7 @@
 char *boot_plan_xml(struct connection *connection, const struct guest_request *request,
 		    const char *name, const char *pipes, struct error *err);
 
+/* The file's path as the hypervisor has it; sends it there where it has to. Caller frees. */
+char *boot_place(struct connection *connection, const char *path, struct error *err);
+
 #endif

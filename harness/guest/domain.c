@@ -83,11 +83,20 @@ static bool uses_microvm(const struct domain_plan *plan)
 	       !domain_is_rack(plan->request) && !plan->request->cpus[0]->model;
 }
 
+/* Caller frees. */
+static char *command_line(const struct guest_request *request)
+{
+	const char *given = request->cmdline ? request->cmdline : "";
+
+	if (domain_is_rack(request))
+		return xasprintf("%s%scpus=%zu", given, given[0] ? " " : "", request->cpu_count);
+	return xstrdup(given);
+}
+
 static void add_os(xmlNodePtr domain, const struct domain_plan *plan)
 {
 	const struct guest_request *request = plan->request;
-	CLEANUP_FREE char *cmdline = NULL;
-	const char *given = request->cmdline ? request->cmdline : "";
+	CLEANUP_FREE char *cmdline = command_line(request);
 	xmlNodePtr os = child(domain, "os");
 	xmlNodePtr type = text_child(os, "type", "hvm");
 
@@ -96,10 +105,6 @@ static void add_os(xmlNodePtr domain, const struct domain_plan *plan)
 	text_child(os, "kernel", plan->kernel);
 	if (plan->initrd)
 		text_child(os, "initrd", plan->initrd);
-	if (domain_is_rack(request))
-		cmdline = xasprintf("%s%scpus=%zu", given, given[0] ? " " : "", request->cpu_count);
-	else
-		cmdline = xstrdup(given);
 	if (cmdline[0])
 		text_child(os, "cmdline", cmdline);
 }
@@ -143,16 +148,22 @@ static void add_cpu(xmlNodePtr domain, const struct domain_plan *plan)
 		attribute(child(domain, "cpu"), "mode", "maximum");
 }
 
-static void add_serial(xmlNodePtr devices, unsigned port, const char *pipes)
+static void add_serial(xmlNodePtr devices, const struct domain_plan *plan, unsigned port)
 {
 	xmlNodePtr serial = child(devices, "serial");
-	xmlNodePtr target;
+	bool nobody = plan->for_people && port;
+	xmlNodePtr target, log;
 
-	attribute(serial, "type", pipes ? "pipe" : "pty");
-	if (pipes) {
-		CLEANUP_FREE char *path = xasprintf("%s.%u", pipes, port);
+	attribute(serial, "type", nobody ? "null" : plan->pipes ? "pipe" : "pty");
+	if (plan->pipes && !nobody) {
+		CLEANUP_FREE char *path = xasprintf("%s.%u", plan->pipes, port);
 
 		attribute(child(serial, "source"), "path", path);
+	}
+	if (plan->log && !nobody) {
+		log = child(serial, "log");
+		attribute(log, "file", plan->log);
+		attribute(log, "append", "off");
 	}
 	target = child(serial, "target");
 	attribute(target, "type", "isa-serial");
@@ -169,8 +180,8 @@ static void add_devices(xmlNodePtr domain, const struct domain_plan *plan)
 	usb = child(devices, "controller");
 	attribute(usb, "type", "usb");
 	attribute(usb, "model", "none");
-	add_serial(devices, 0, plan->pipes);
-	add_serial(devices, 1, plan->pipes);
+	add_serial(devices, plan, 0);
+	add_serial(devices, plan, 1);
 	balloon = child(devices, "memballoon");
 	attribute(balloon, "model", "none");
 }
@@ -238,6 +249,10 @@ static void add_qemu(xmlNodePtr domain, xmlNsPtr qemu, const struct domain_plan 
 	} else {
 		add_cpu_arguments(commandline, qemu, plan);
 	}
+	if (plan->gdb) {
+		add_argument(commandline, qemu, "-gdb");
+		add_argument(commandline, qemu, plan->gdb);
+	}
 	add_quick_start(domain, qemu);
 }
 
@@ -281,6 +296,83 @@ static int check(const struct guest_request *request, struct error *err)
 					 "the libvirt model %s is a type of its own: not in a rack",
 					 request->cpus[i]->model);
 	return 0;
+}
+
+/* --- without libvirt -----------------------------------------------------------------------------------
+ */
+
+/* One word of a shell's command line, in quotes where it needs them. */
+static void add_word(struct text *out, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_-+=./:,@%";
+
+	if (*word && !word[strspn(word, plain)]) {
+		text_addf(out, "%s", word);
+		return;
+	}
+	text_addf(out, "'");
+	for (; *word; word++)
+		text_addf(out, *word == '\'' ? "'\\''" : "%c", *word);
+	text_addf(out, "'");
+}
+
+static void add_option(struct text *out, const char *option, const char *value)
+{
+	text_addf(out, " \\\n\t%s", option);
+	if (!value)
+		return;
+	text_addf(out, " ");
+	add_word(out, value);
+}
+
+static void add_cpu_options(struct text *out, const struct realised *realised, const char *cpu)
+{
+	const char *model = realised->model ? realised->model : RACK_CPU_MODEL;
+	CLEANUP_TEXT struct text properties = { 0 };
+
+	text_addf(&properties, "%s", model);
+	for (size_t i = 0; i < realised->property_count; i++) {
+		const char *name = realised->property[i].name;
+		const char *value = realised->property[i].value;
+
+		if (realised->model || strchr(value, ',')) {
+			CLEANUP_FREE char *global =
+				xasprintf("%s-x86_64-cpu.%s=%s", model, name, value);
+
+			add_option(out, "-global", global);
+		} else {
+			text_addf(&properties, ",%s=%s", name, value);
+		}
+	}
+	add_option(out, "-cpu", cpu ? cpu : text_string(&properties));
+}
+
+void domain_qemu_command(struct text *out, const struct domain_plan *plan, const char *emulator,
+			 const char *cpu)
+{
+	const struct guest_request *request = plan->request;
+	CLEANUP_FREE char *machine = xasprintf("%s,accel=%s", uses_microvm(plan) ? "microvm" : "pc",
+					       plan->kvm ? "kvm" : "tcg");
+	CLEANUP_FREE char *memory = xasprintf("%uM", memory_mib(request));
+	CLEANUP_FREE char *cmdline = command_line(request);
+
+	add_word(out, emulator);
+	add_option(out, "-machine", machine);
+	add_cpu_options(out, request->cpus[0], cpu);
+	add_option(out, "-m", memory);
+	add_option(out, "-nodefaults", NULL);
+	add_option(out, "-no-user-config", NULL);
+	add_option(out, "-display none", NULL);
+	add_option(out, "-no-reboot", NULL);
+	add_option(out, "-serial stdio", NULL);
+	add_option(out, "-serial null", NULL);
+	add_option(out, "-kernel", plan->kernel);
+	if (plan->initrd)
+		add_option(out, "-initrd", plan->initrd);
+	if (cmdline[0])
+		add_option(out, "-append", cmdline);
+	text_addf(out, "\n");
 }
 
 static xmlNodePtr new_domain(void)

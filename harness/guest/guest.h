@@ -47,10 +47,51 @@ void guest_boot(struct connection *connection, const struct guest_request *reque
 		struct guest_result *result);
 void guest_result_free(struct guest_result *result);
 
-/* The domain XML and the rest of what guest_boot would define (for show and repro). Caller frees.
+/* --- guests for people (definition.c, attended.c, keep.c) ------------------------------------------------ */
+
+/*
+ * A guest that nobody watches for its report. Its only port is the console; see quirklab_text in
+ * images/bare/main.c for what it says there.
  */
+struct guest_definition {
+	const char *name;
+	const char *log; /* the console's bytes go into this file as well; NULL: no */
+	bool gdb;	 /* guest_attend alone: with a stub for gdb, and not resumed: gdb does it */
+};
+
+/* Domain XML that any libvirt takes, with the files' paths as they are here. Caller frees. */
 char *guest_domain_xml(struct connection *connection, const struct guest_request *request,
-		       const char *name, struct error *err);
+		       const struct guest_definition *definition, struct error *err);
+/* The same as a command of a shell that needs QEMU alone. Caller frees. */
+char *guest_qemu_command(struct connection *connection, const struct guest_request *request,
+			 const struct guest_definition *definition, struct error *err);
+
+/*
+ * Starts a guest that outlives this process: nobody here ends it. The embedded driver's root stays with
+ * it until its QEMU is gone and something sweeps. *uri, which virsh takes, is the caller's to free.
+ */
+int guest_keep(struct connection *connection, const struct guest_request *request,
+	       const struct guest_definition *definition, char **uri, struct error *err);
+
+/*
+ * A guest with somebody at its console, here and now. On the embedded driver only: elsewhere there is
+ * `virsh console`. What the guest says goes to `sink` in guest_attended_read, which the caller calls
+ * again and again.
+ */
+struct guest_attended;
+struct guest_attended *guest_attend(struct connection *connection,
+				    const struct guest_request *request,
+				    const struct guest_definition *definition,
+				    void (*sink)(void *context, const void *bytes, size_t length),
+				    void *context, struct error *err);
+/* Hands on what the guest said since. False at its end: the guest's own, or connection_interrupt. */
+bool guest_attended_read(struct guest_attended *guest);
+/* To the console; returns how many bytes it took, which may be none. */
+size_t guest_attended_write(struct guest_attended *guest, const void *bytes, size_t length);
+/* The socket of the stub, for gdb's `target remote`. */
+const char *guest_attended_gdb(const struct guest_attended *guest);
+/* Destroys it. NULL is allowed. */
+void guest_attended_end(struct guest_attended *guest);
 
 /*
  * The connection's hypervisor, with what QEMU itself says of each CPUID bit: whether there is a
@@ -68,5 +109,8 @@ void guest_read_cpu_answer(struct hypervisor *out, const char *reply, struct err
 char *kernel_find(struct error *err);
 /* Writes an initramfs (newc, with libarchive) with `agent` as /init. Whole or not at all. */
 int initramfs_write(const char *path, const char *agent, struct error *err);
+/* The same with a shell for a person: `busybox` (a static one) as /bin/busybox, and a script as /init. */
+int initramfs_write_shell(const char *path, const char *busybox, const char *script,
+			  struct error *err);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Writes the initramfs of Linux guests: the agent as /init, a console, and folders to mount on. */
+/* Writes the initramfs of Linux guests: /init, a console, folders to mount on; or with a shell. */
 #include <archive.h>
 #include <archive_entry.h>
+#include <elf.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -58,38 +59,97 @@ static int add(struct archive *archive, const char *name, mode_t mode, dev_t dev
 	return length && archive_write_data(archive, bytes, length) != (la_ssize_t)length ? -1 : 0;
 }
 
-static int add_all(struct archive *archive, const void *agent, size_t length)
+static int add_folders(struct archive *archive, const char *const *folders)
 {
-	static const char *const folders[] = { "dev", "proc", "sys", "tmp" };
-	size_t i;
-
-	for (i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-		if (add(archive, folders[i], S_IFDIR | 0755, 0, NULL, 0) < 0)
+	for (; *folders; folders++)
+		if (add(archive, *folders, S_IFDIR | 0755, 0, NULL, 0) < 0)
 			return -1;
 	/* The kernel opens it for PID 1 before anything is mounted. */
-	if (add(archive, "dev/console", S_IFCHR | 0600, makedev(5, 1), NULL, 0) < 0)
-		return -1;
-	return add(archive, "init", S_IFREG | 0755, 0, agent, length);
+	return add(archive, "dev/console", S_IFCHR | 0600, makedev(5, 1), NULL, 0);
+}
+
+struct member {
+	const char *name;
+	const void *bytes;
+	size_t length;
+};
+
+/* An archive of the folders and of executable files (the list ends with a NULL). */
+static int write_all(const char *path, const char *const *folders, const struct member *members,
+		     struct error *err)
+{
+	__attribute__((cleanup(cleanup_archive))) struct archive *archive = archive_write_new();
+	CLEANUP_TEXT struct text text = { NULL, 0, 0 };
+	int result;
+
+	if (!archive)
+		return error_set(err, ERROR_LAB, "%s: libarchive: out of memory", path);
+	result = archive_write_set_format_cpio_newc(archive) != ARCHIVE_OK ||
+		 archive_write_set_bytes_in_last_block(archive, 1) != ARCHIVE_OK ||
+		 archive_write_open(archive, &text, NULL, add_to_text, NULL) != ARCHIVE_OK ||
+		 add_folders(archive, folders) < 0;
+	for (; members->name && !result; members++)
+		result = add(archive, members->name, S_IFREG | 0755, 0, members->bytes,
+			     members->length) < 0;
+	if (result || archive_write_close(archive) != ARCHIVE_OK)
+		return error_set(err, ERROR_LAB, "%s: libarchive: %s", path,
+				 archive_error_string(archive) ?: "failed");
+	return file_write(path, text.bytes, text.length, err);
 }
 
 int initramfs_write(const char *path, const char *agent, struct error *err)
 {
-	__attribute__((cleanup(cleanup_archive))) struct archive *archive = archive_write_new();
-	CLEANUP_TEXT struct text text = { NULL, 0, 0 };
+	static const char *const folders[] = { "dev", "proc", "sys", "tmp", NULL };
+	struct member members[] = { { .name = "init" }, { 0 } };
 	CLEANUP_FREE char *bytes = NULL;
-	size_t length;
 
-	if (file_read(agent, AGENT_BYTES_MAX, &bytes, &length, err) < 0)
+	if (file_read(agent, AGENT_BYTES_MAX, &bytes, &members[0].length, err) < 0)
 		return error_prefix(err, "the Linux guest's agent");
-	if (length < 4 || memcmp(bytes, "\177ELF", 4) != 0)
+	if (members[0].length < 4 || memcmp(bytes, "\177ELF", 4) != 0)
 		return error_set(err, ERROR_LAB, "%s: not a program: run `make images`", agent);
-	if (!archive)
-		return error_set(err, ERROR_LAB, "%s: libarchive: out of memory", path);
-	if (archive_write_set_format_cpio_newc(archive) != ARCHIVE_OK ||
-	    archive_write_set_bytes_in_last_block(archive, 1) != ARCHIVE_OK ||
-	    archive_write_open(archive, &text, NULL, add_to_text, NULL) != ARCHIVE_OK ||
-	    add_all(archive, bytes, length) < 0 || archive_write_close(archive) != ARCHIVE_OK)
-		return error_set(err, ERROR_LAB, "%s: libarchive: %s", path,
-				 archive_error_string(archive) ?: "failed");
-	return file_write(path, text.bytes, text.length, err);
+	members[0].bytes = bytes;
+	return write_all(path, folders, members, err);
+}
+
+/* Whether a program needs no loader, which an initramfs has not. */
+static bool is_static(const char *bytes, size_t length)
+{
+	Elf64_Ehdr header;
+
+	if (length < sizeof(header) || memcmp(bytes, ELFMAG, SELFMAG) != 0)
+		return false;
+	memcpy(&header, bytes, sizeof(header));
+	if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phoff > length ||
+	    header.e_phnum > (length - header.e_phoff) / sizeof(Elf64_Phdr))
+		return false;
+	for (unsigned i = 0; i < header.e_phnum; i++) {
+		Elf64_Phdr segment;
+
+		memcpy(&segment, bytes + header.e_phoff + i * sizeof(segment), sizeof(segment));
+		if (segment.p_type == PT_INTERP)
+			return false;
+	}
+	return true;
+}
+
+int initramfs_write_shell(const char *path, const char *busybox, const char *script,
+			  struct error *err)
+{
+	/* The last ones are where busybox installs its names. */
+	static const char *const folders[] = { "dev", "proc", "sys",	 "tmp",	     "root", "bin",
+					       "sbin", "usr",  "usr/bin", "usr/sbin", NULL };
+	struct member members[] = { { "init", script, strlen(script) },
+				    { .name = "bin/busybox" },
+				    { 0 } };
+	CLEANUP_FREE char *bytes = NULL;
+
+	if (file_read(busybox, AGENT_BYTES_MAX, &bytes, &members[1].length, err) < 0)
+		return error_prefix(err, "a shell for the guest (the package busybox-static)");
+	if (!is_static(bytes, members[1].length))
+		return error_set(err, ERROR_LAB,
+				 "%s: is no static x86-64 program: the package busybox-static has "
+				 "one",
+				 busybox);
+	members[1].bytes = bytes;
+	return write_all(path, folders, members, err);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Ending QEMUs by the root that they belong to, found in /proc. */
+/* QEMUs by the root that they belong to, found in /proc. */
 #include "harness/guest/orphans.h"
 
 #include <ctype.h>
@@ -41,9 +41,10 @@ static bool names_folder(const char *pid, const char *folder)
 	return memmem(arguments, length, folder, strlen(folder)) != NULL;
 }
 
-static size_t kill_once(const char *folder)
+/* How many there are; end: each gets a SIGKILL, and counts where it could be given. */
+static size_t count_once(const char *folder, bool end)
 {
-	size_t killed = 0;
+	size_t count = 0;
 	DIR *proc = opendir("/proc");
 	const struct dirent *entry;
 
@@ -54,11 +55,18 @@ static size_t kill_once(const char *folder)
 
 		if (!isdigit((unsigned char)entry->d_name[0]) || pid == getpid())
 			continue;
-		if (names_folder(entry->d_name, folder) && kill(pid, SIGKILL) == 0)
-			killed++;
+		if (names_folder(entry->d_name, folder) && (!end || kill(pid, SIGKILL) == 0))
+			count++;
 	}
 	closedir(proc);
-	return killed;
+	return count;
+}
+
+bool orphans_live(const char *folder)
+{
+	CLEANUP_FREE char *inside = xasprintf("%s/", folder);
+
+	return count_once(inside, false) > 0;
 }
 
 size_t orphans_end(const char *folder, unsigned quiet_ms, unsigned most_ms)
@@ -69,7 +77,7 @@ size_t orphans_end(const char *folder, unsigned quiet_ms, unsigned most_ms)
 	size_t killed = 0;
 
 	for (;;) {
-		size_t now_killed = kill_once(inside);
+		size_t now_killed = count_once(inside, true);
 		double now = clock_seconds();
 
 		killed += now_killed;

@@ -14,4 +14,7 @@
  */
 size_t orphans_end(const char *folder, unsigned quiet_ms, unsigned most_ms);
 
+/* Whether there is such a process. */
+bool orphans_live(const char *folder);
+
 #endif

@@ -46,6 +46,9 @@ static const char qemu_conf_of_root[] = "user = \"root\"\n"
 #define QUIET_MS 250
 #define END_MS	 1500
 
+/* The file that says so of a root that is kept. */
+#define KEEP_MARK "keep"
+
 static char *runtime_base(void)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -144,9 +147,23 @@ int root_open(struct root *root, struct error *err)
 	return 0;
 }
 
+static bool is_kept(const char *path)
+{
+	CLEANUP_FREE char *mark = xasprintf("%s/" KEEP_MARK, path);
+
+	return access(mark, F_OK) == 0;
+}
+
+int root_keep(const struct root *root, struct error *err)
+{
+	CLEANUP_FREE char *mark = xasprintf("%s/" KEEP_MARK, root->path);
+
+	return file_write(mark, "", 0, err);
+}
+
 void root_close(struct root *root)
 {
-	if (root->path) {
+	if (root->path && !is_kept(root->path)) {
 		orphans_end(root->path, 0, END_MS);
 		folder_remove(root->path, NULL);
 	}
@@ -211,7 +228,8 @@ static void sweep_base(const char *base)
 		fd = take_abandoned(base, path);
 		if (fd < 0)
 			continue;
-		root_end(path);
+		if (!is_kept(path) || !orphans_live(path))
+			root_end(path);
 		close(fd);
 	}
 	closedir(folder);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The bare guest: runs the dispatch selftests on its only CPU, or, with cpus=N on the command line,
- * on the CPUs with the APIC ids 1 to N one after another.
+ * on the CPUs with the APIC ids 1 to N one after another. With quirklab_text=1 it also tells people what
+ * it found, and resets at its end, or, with quirklab_stay=1, stays.
  */
 #include <cpuid.h>
 
@@ -14,6 +15,7 @@
 #include "images/bare/serial.h"
 #include "images/bare/x86.h"
 #include "images/protocol.h"
+#include "tests/dispatch/text_report.h"
 
 /* What the tests write to: enough for every call that runs to its end. */
 #define ARENA_BYTES (1 << 20)
@@ -26,6 +28,7 @@
 static void *selftest_memory;
 static uint8_t *arena;
 static uint16_t reported;
+static const char *command_line;
 
 static void send_report(void *context, const void *bytes, size_t length)
 {
@@ -57,6 +60,29 @@ static void set_platform(struct cpu *cpu)
 	};
 }
 
+static bool is_set(const char *word)
+{
+	return commandline_number(command_line, word, 0) != 0;
+}
+
+static void put_text(void *context, const char *text)
+{
+	(void)context;
+	console_text(text);
+}
+
+/* Without a table of exceptions any of them is a triple fault, which resets the machine: that ends a
+ * guest that was started by hand. */
+static void reset(void)
+{
+	static const struct __attribute__((packed)) {
+		uint16_t limit;
+		uint64_t base;
+	} none;
+
+	__asm__ volatile("lidt %0; int3" : : "m"(none));
+}
+
 /* The end of this CPU's turn, and with the last one the end of the guest. */
 static _Noreturn void next(struct cpu *cpu)
 {
@@ -69,6 +95,8 @@ static _Noreturn void next(struct cpu *cpu)
 	count[1] = (uint8_t)(reported >> 8);
 	selftest_send_frame(&guest, REPORT_END, count, sizeof(count));
 	out8(DEBUG_EXIT_PORT, 0);
+	if (is_set(TEXT_REPORT_WORD) && !is_set("quirklab_stay"))
+		reset();
 	halt();
 }
 
@@ -95,6 +123,9 @@ static void test(struct cpu *cpu, bool own_text)
 		next(cpu);
 	}
 	cpu->platform.misc_enable = misc_enable();
+	if (is_set(TEXT_REPORT_WORD))
+		text_report(put_text, NULL,
+			    cpu->platform.misc_enable != REPORT_MISC_ENABLE_CLEAR);
 	failed = selftest_run(selftest_memory, &cpu->platform);
 	reported++;
 	console_number(cpu->number);
@@ -104,9 +135,11 @@ static void test(struct cpu *cpu, bool own_text)
 
 void guest_main(const struct pvh_start_info *info)
 {
-	const unsigned cpus = commandline_number((const char *)info->command_line, "cpus", 0);
 	struct cpu *boot_cpu;
+	unsigned cpus;
 
+	command_line = (const char *)info->command_line;
+	cpus = commandline_number(command_line, "cpus", 0);
 	serial_init(SERIAL_CONSOLE);
 	serial_init(SERIAL_REPORT);
 	console_text("quirklab bare\n");

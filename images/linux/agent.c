@@ -17,6 +17,7 @@
 #include "images/linux/platform.h"
 #include "images/protocol.h"
 #include "tests/dispatch/selftest.h"
+#include "tests/dispatch/text_report.h"
 
 #define PAGE_BYTES	    4096
 #define ARENA_BYTES	    (16 * SELFTEST_ARENA_MIN)
@@ -153,6 +154,12 @@ static void run_suite(void)
 	srunner_free(runner);
 }
 
+static void put_text(void *context, const char *text)
+{
+	(void)context;
+	fputs(text, stdout);
+}
+
 /* Buffers for the selftests, present before the first step, with a hole behind them. */
 static uint8_t *make_arena(void)
 {
@@ -190,6 +197,9 @@ int main(void)
 	platform.version = kernel.release;
 	if (platform_install(fatal) < 0 || atexit(exited) != 0)
 		fprintf(stderr, "quirklab: handlers: %m\n");
+	/* The kernel makes a variable of a word that it does not know. */
+	if (getenv(TEXT_REPORT_WORD))
+		text_report(put_text, NULL, platform.misc_enable != REPORT_MISC_ENABLE_CLEAR);
 	run_suite();
 	send_end();
 	machine_off(report_fd);

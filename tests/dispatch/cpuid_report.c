@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every leaf and subleaf of CPUID, bounded: a guest's CPUID may say anything.
+ * Every leaf and subleaf of CPUID, bounded: a guest's CPUID may say anything. And how they are sent.
  */
 #include "tests/dispatch/cpuid_report.h"
 
@@ -47,11 +47,12 @@ static const struct leaf_rule {
 	{ 0x80000026, EXTENT_LIST, ECX, 0, 0xFF00 }, /* topology */
 };
 
-/* One CPU's CPUID on its way into the report. */
+/* A walk through one CPU's CPUID. */
 struct dump {
-	struct report *report;
 	dispatch_cpuid_fn *cpuid;
 	void *context;
+	cpuid_leaf_fn *each;
+	void *each_context;
 };
 
 static struct dispatch_registers read_leaf(const struct dump *dump, uint32_t leaf, uint32_t subleaf)
@@ -70,26 +71,10 @@ static uint32_t reg_of(const struct dispatch_registers *registers, unsigned reg)
 	return values[reg & 3];
 }
 
-#define ENTRY_BYTES_MAX (3 + 4 * 4)
-
 static void send_entry(const struct dump *dump, uint32_t leaf, uint32_t subleaf,
 		       const struct dispatch_registers *registers)
 {
-	uint8_t head = (uint8_t)(leaf >> 30 << REPORT_CPUID_BASE_SHIFT);
-
-	for (unsigned i = 0; i < 4; i++)
-		if (reg_of(registers, i))
-			head |= (uint8_t)(1 << i);
-	if (subleaf)
-		head |= REPORT_CPUID_SUBLEAF;
-	report_room(dump->report, REPORT_CPUID, ENTRY_BYTES_MAX);
-	report_u8(dump->report, head);
-	report_u8(dump->report, (uint8_t)leaf);
-	if (subleaf)
-		report_u8(dump->report, (uint8_t)subleaf);
-	for (unsigned i = 0; i < 4; i++)
-		if (reg_of(registers, i))
-			report_u32(dump->report, reg_of(registers, i));
+	dump->each(dump->each_context, leaf, subleaf, registers);
 }
 
 static const struct leaf_rule *rule_of(uint32_t leaf)
@@ -161,9 +146,9 @@ static void send_range(const struct dump *dump, uint32_t base)
 		send_leaf(dump, base + i);
 }
 
-void cpuid_report(struct report *report, dispatch_cpuid_fn *cpuid, void *context)
+void cpuid_walk(dispatch_cpuid_fn *cpuid, void *context, cpuid_leaf_fn *each, void *each_context)
 {
-	const struct dump dump = { report, cpuid, context };
+	const struct dump dump = { cpuid, context, each, each_context };
 	uint32_t letters = read_leaf(&dump, 0, 0).ebx;
 
 	send_range(&dump, 0);
@@ -172,6 +157,34 @@ void cpuid_report(struct report *report, dispatch_cpuid_fn *cpuid, void *context
 	send_range(&dump, 0x80000000);
 	if (letters == 0x746E6543 || letters == 0x68532020) /* "Cent"aurHauls, "  Sh"anghai */
 		send_range(&dump, 0xC0000000);
+}
+
+#define ENTRY_BYTES_MAX (3 + 4 * 4)
+
+static void add_entry(void *context, uint32_t leaf, uint32_t subleaf,
+		      const struct dispatch_registers *registers)
+{
+	struct report *report = context;
+	uint8_t head = (uint8_t)(leaf >> 30 << REPORT_CPUID_BASE_SHIFT);
+
+	for (unsigned i = 0; i < 4; i++)
+		if (reg_of(registers, i))
+			head |= (uint8_t)(1 << i);
+	if (subleaf)
+		head |= REPORT_CPUID_SUBLEAF;
+	report_room(report, REPORT_CPUID, ENTRY_BYTES_MAX);
+	report_u8(report, head);
+	report_u8(report, (uint8_t)leaf);
+	if (subleaf)
+		report_u8(report, (uint8_t)subleaf);
+	for (unsigned i = 0; i < 4; i++)
+		if (reg_of(registers, i))
+			report_u32(report, reg_of(registers, i));
+}
+
+void cpuid_report(struct report *report, dispatch_cpuid_fn *cpuid, void *context)
+{
+	cpuid_walk(cpuid, context, add_entry, report);
 	if (report->used)
 		report_send(report, REPORT_CPUID);
 }
