@@ -75,7 +75,7 @@ static int check_identities(const struct dump_list *list, const char *word, stru
 {
 	for (size_t i = 0; i < list->count; i++)
 		if (dump_identity(&list->dumps[i], err) < 0)
-			return error_prefix(err, "%s", word);
+			return error_prefix(err, "%s", strcmp(word, "-") ? word : "standard input");
 	return 0;
 }
 

@@ -91,8 +91,7 @@ const char *bit_state(const struct cpu *cpu, int feature)
 	return feature_in(&cpu->on, feature) ? "on" : "off";
 }
 
-/* --- caches --------------------------------------------------------------------------------------
- */
+/* --- caches --- */
 
 /* Leaf 4 and, in the same format, 0x8000001D (Intel SDM vol. 2A, CPUID; AMD APM vol. 3, E.4.15). */
 static size_t caches_of_subleaves(const struct dump_cpu *cpu, uint32_t leaf,

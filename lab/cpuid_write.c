@@ -14,8 +14,7 @@
 /* The QEMU whose property names --to qemu writes: the oldest that the lab runs with. */
 #define QEMU_OLDEST 7002
 
-/* --- leaves --------------------------------------------------------------------------------------
- */
+/* --- leaves --- */
 
 static bool flags_only(const struct dump_cpu *cpu)
 {
@@ -61,8 +60,7 @@ static void write_leaves(struct text *out, struct text *warnings, const struct d
 	cpuid_free(&leaves);
 }
 
-/* --- cpuid -r ------------------------------------------------------------------------------------
- */
+/* --- cpuid -r --- */
 
 static void raw_leaf(struct text *out, const struct cpuid_leaf *leaf)
 {
@@ -86,8 +84,7 @@ static int write_raw(struct text *out, struct text *warnings, const struct dump_
 	return 0;
 }
 
-/* --- tsv -----------------------------------------------------------------------------------------
- */
+/* --- tsv --- */
 
 static void tsv_leaf(struct text *out, const struct cpuid_leaf *leaf)
 {
@@ -107,8 +104,7 @@ static int write_tsv(struct text *out, struct text *warnings, const struct dump_
 	return 0;
 }
 
-/* --- libvirt's <cpudata> -------------------------------------------------------------------------
- */
+/* --- libvirt's <cpudata> --- */
 
 static void xml_leaf(struct text *out, const struct cpuid_leaf *leaf)
 {
@@ -142,8 +138,7 @@ static int write_xml(struct text *out, struct text *warnings, const struct dump_
 	return 0;
 }
 
-/* --- a -cpu of QEMU ------------------------------------------------------------------------------
- */
+/* --- a -cpu of QEMU --- */
 
 static int write_qemu(struct text *out, struct text *warnings, const struct dump_list *list,
 		      const struct cpu_tables *tables, struct error *err)
@@ -171,8 +166,7 @@ static int write_qemu(struct text *out, struct text *warnings, const struct dump
 	return 0;
 }
 
-/* --- JSON ----------------------------------------------------------------------------------------
- */
+/* --- JSON --- */
 
 static json_t *json_number(bool known, unsigned value)
 {

@@ -260,8 +260,7 @@ static int replay(const struct replay_options *options, const struct entries *en
 	return STATUS_OK;
 }
 
-/* --- what to replay ------------------------------------------------------------------------------
- */
+/* --- what to replay --- */
 
 static struct entry *add_entry(struct entries *entries, const char *file)
 {

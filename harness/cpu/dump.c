@@ -65,8 +65,7 @@ void dump_whole_leaves(const struct dump_cpu *cpu, struct cpuid_dump *out)
 	}
 }
 
-/* --- files
- * ----------------------------------------------------------------------------------------- */
+/* --- files --- */
 
 static int open_input(const char *path, size_t *size, struct error *err)
 {
@@ -143,8 +142,7 @@ void dump_name_after(char *name, size_t room, const char *path)
 			*c = '-';
 }
 
-/* --- for a SPEC
- * ------------------------------------------------------------------------------------ */
+/* --- for a SPEC --- */
 
 int dump_parse(struct cpuid_dump *dump, const char *path, const char *bytes, size_t length,
 	       struct error *err)
@@ -207,8 +205,7 @@ void dump_lay_over_model(struct cpu *cpu, const struct cpu_list *models)
 		cpu->origin = CPU_MODEL;
 }
 
-/* --- a CPU that is no dump
- * ------------------------------------------------------------------------- */
+/* --- a CPU that is no dump --- */
 
 static struct dump_leaf *leaf_of(struct dump_cpu *cpu, uint32_t leaf, uint32_t subleaf)
 {

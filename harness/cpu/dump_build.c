@@ -20,8 +20,7 @@
 #define CORE_ATOM 0x20 /* leaf 0x1A EAX 31:24; Intel SDM vol. 2A names these two */
 #define CORE_CORE 0x40
 
-/* --- warnings
- * -------------------------------------------------------------------------------------- */
+/* --- warnings --- */
 
 void reading_warn(struct reading *reading, unsigned line, const char *format, ...)
 {
@@ -47,8 +46,7 @@ void reading_warn(struct reading *reading, unsigned line, const char *format, ..
 	dump->warnings[dump->warning_count++] = xasprintf("%s%s", where, inert);
 }
 
-/* --- leaves of the CPU at hand
- * --------------------------------------------------------------------- */
+/* --- leaves of the CPU at hand --- */
 
 static int order(const struct dump_leaf *a, const struct dump_leaf *b)
 {
@@ -160,8 +158,7 @@ uint32_t reading_place(struct reading *reading, const struct cpuid_leaf *leaf)
 	return leaf->leaf == 0xD && next == 1 && leaf->reg[CPUID_EAX] > 0x3F ? 2 : next;
 }
 
-/* --- other facts
- * ----------------------------------------------------------------------------------- */
+/* --- other facts --- */
 
 void reading_vendor(struct reading *reading, const char *bytes)
 {
@@ -220,8 +217,7 @@ void reading_feature(struct reading *reading, int index, bool on)
 		     on ? 1u << feature->bit : 0, 1u << feature->bit);
 }
 
-/* --- alike CPUs
- * ------------------------------------------------------------------------------------ */
+/* --- alike CPUs --- */
 
 /* Bits that differ between CPUs of one kind: their own numbers, and what the system switched on. */
 static const struct {
@@ -376,8 +372,7 @@ void reading_drop(struct reading *reading)
 	forget(reading);
 }
 
-/* --- what a dump says of a CPU
- * --------------------------------------------------------------------- */
+/* --- what a dump says of a CPU --- */
 
 /*
  * Whole words; what is not known of them is zero. A highest leaf that is not known excludes
@@ -518,8 +513,7 @@ static void work_out(struct reading *reading, struct dump_cpu *kind)
 			     one->reg[CPUID_EAX] >> 12 & 3);
 }
 
-/* --- leaves that no CPU answers for
- * ------------------------------------------------------------------ */
+/* --- leaves that no CPU answers for --- */
 
 /* Leaves that tools probe on every CPU, or where a vendor hides a greeting: not worth a word. */
 static bool is_probe(uint32_t leaf)
@@ -586,8 +580,22 @@ static void drop_unanswered(struct reading *reading, struct dump_cpu *kind)
 			     dropped, dropped == 1 ? "leaf" : "leaves", first);
 }
 
-/* --- the end
- * --------------------------------------------------------------------------------------- */
+/* The bits on which dispatchers depend and of which the source says nothing, in one line. */
+static void warn_unknown(struct reading *reading, const struct cpu *cpu)
+{
+	char names[160] = "";
+
+	for (int i = 0; i < (int)feature_count; i++) {
+		size_t length = strlen(names);
+
+		if (features[i].dispatch && !feature_in(&cpu->known, i))
+			snprintf(names + length, sizeof(names) - length, " %s", features[i].name);
+	}
+	if (*names && !cpu->libvirt_model)
+		reading_warn(reading, 0, "not said, so unknown:%s", names);
+}
+
+/* --- the end --- */
 
 static int compare_ranges(const void *left, const void *right)
 {
@@ -636,6 +644,8 @@ void reading_end(struct reading *reading)
 		drop_unanswered(reading, &dump->cpus[i]);
 		work_out(reading, &dump->cpus[i]);
 	}
+	if (dump->cpu_count)
+		warn_unknown(reading, &dump->cpus[0].cpu);
 	if (dump->cpu_count > 1)
 		reading_warn(reading, 0,
 			     "%zu kinds of CPU that differ: CPU %u is the one that is taken",

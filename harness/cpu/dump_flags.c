@@ -36,8 +36,7 @@ struct flag_table {
 	struct flag_result result;
 };
 
-/* --- names
- * ------------------------------------------------------------------------------------------- */
+/* --- names --- */
 
 static const char *flag_name(int flag)
 {
@@ -105,8 +104,7 @@ void flags_free(struct flag_table *table)
 	free(table);
 }
 
-/* --- tokens
- * ------------------------------------------------------------------------------------------ */
+/* --- tokens --- */
 
 struct token {
 	const char *at;
@@ -213,8 +211,7 @@ static bool may_go_on(const char *at, size_t length)
 	return false;
 }
 
-/* --- the kernel's list
- * ------------------------------------------------------------------------------- */
+/* --- the kernel's list --- */
 
 struct list_state {
 	struct flag_table *table;
@@ -449,8 +446,7 @@ void read_kernel_flags(struct reading *reading, const struct flag_list *list)
 	write_result(reading, &table->result);
 }
 
-/* --- other systems' lists
- * ---------------------------------------------------------------------------- */
+/* --- other systems' lists --- */
 
 void read_named_flags(struct reading *reading, const struct line *line,
 		      const struct flag_name *names, size_t count)

@@ -10,8 +10,7 @@
 #include "harness/cpu/dump.h"
 #include "harness/util/text.h"
 
-/* --- the text (clean.c)
- * ---------------------------------------------------------------------------- */
+/* --- the text (dump_clean.c) --- */
 
 /* A NUL behind the last byte; lines end in '\n'. Once cleaned there is no other NUL. */
 struct dump_text {
@@ -36,8 +35,9 @@ bool line_next(const struct dump_text *text, struct line *line);
 const char *text_find(const struct dump_text *text, const char *word);
 const char *line_find(const struct line *line, const char *word);
 
-/* --- scanners (scan.c): each returns where it ended, or NULL. None crosses the end of a line.
- * ------- */
+/* --- scanners (dump_scan.c) --- */
+
+/* Each returns where it ended, or NULL. None crosses the end of a line. */
 
 const char *scan_blanks(const char *at); /* never NULL */
 const char *scan_word(const char *at, const char *word);
@@ -52,8 +52,7 @@ const char *scan_whole_number(const char *at, uint32_t *value);
 /* "key  <blanks><mark><blanks>": where the value begins, if the line has this key. */
 const char *scan_key(const char *at, const char *key, char mark);
 
-/* --- the CPU in the making (build.c)
- * --------------------------------------------------------------- */
+/* --- the CPU in the making (dump_build.c) --- */
 
 struct flag_table;
 
@@ -69,7 +68,7 @@ struct reading {
 	char brand[49];
 	int rep_good;
 	char *libvirt_model;
-	/* made when a list of flags is met (flags.c) */
+	/* made when a list of flags is met (dump_flags.c) */
 	struct flag_table *flags;
 };
 
@@ -103,8 +102,7 @@ void reading_feature(struct reading *reading, int index, bool on);
 void reading_warn(struct reading *reading, unsigned line, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* --- formats of one leaf a line (lines.c)
- * ----------------------------------------------------------- */
+/* --- formats of one leaf a line (dump_lines.c) --- */
 
 enum line_kind {
 	LINE_OTHER,
@@ -133,8 +131,7 @@ void read_leaf_lines(struct reading *reading, const struct dump_text *text,
 unsigned scan_registers(const char *at, const char *const words[4], const char *marks,
 			uint32_t reg[4], const char **end);
 
-/* --- lists of flags (flags.c)
- * ----------------------------------------------------------------------- */
+/* --- lists of flags (dump_flags.c) --- */
 
 #define FLAG_LINES_MAX 64
 
@@ -160,8 +157,7 @@ void read_named_flags(struct reading *reading, const struct line *line,
 		      const struct flag_name *names, size_t count);
 void flags_free(struct flag_table *table);
 
-/* --- the readers
- * ------------------------------------------------------------------------------------- */
+/* --- the readers --- */
 
 struct dump_reader {
 	const char *name;		 /* for a person */
@@ -176,7 +172,7 @@ extern const struct dump_reader reader_aida64, reader_cpuid_r, reader_libcpuid, 
 	reader_cpu_features, reader_cpudata, reader_cpu_xml, reader_json, reader_freebsd,
 	reader_decoded, reader_cpuinfo, reader_lscpu, reader_darwin;
 
-/* An archive (archive.c): bytes that no text has at their beginning. */
+/* An archive (read_archive.c): bytes that no text has at their beginning. */
 bool archive_looks(const char *bytes, size_t length);
 int archive_read(struct reading *reading, const char *bytes, size_t length, struct error *err);
 

@@ -60,8 +60,7 @@ bool own_json_read(struct reading *reading, const json_t *root)
 	return found;
 }
 
-/* --- a document that is cut off
- * ---------------------------------------------------------------------- */
+/* --- a document that is cut off --- */
 
 /* Where the text could end and be closed: behind the last value that is whole. */
 struct open_ends {

@@ -73,8 +73,7 @@ static unsigned line_of(xmlTextReaderPtr xml)
 	return (unsigned)xmlTextReaderGetParserLineNumber(xml);
 }
 
-/* --- <cpudata>
- * --------------------------------------------------------------------------------------- */
+/* --- <cpudata> --- */
 
 static void take_leaf(struct reading *reading, xmlTextReaderPtr xml)
 {
@@ -125,8 +124,7 @@ const struct dump_reader reader_cpudata = {
 	.read = read_cpudata,
 };
 
-/* --- <cpu>
- * ------------------------------------------------------------------------------------------- */
+/* --- <cpu> --- */
 
 static const struct {
 	const char *name, *vendor;

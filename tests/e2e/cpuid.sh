@@ -52,7 +52,7 @@ exits 0 "cut in the middle of a register" cpuid ./cut.txt
 check "says where" grep -q 'warning .*cut off' out
 sed 's/^/> /; s/$/\r/' "$dumps/proc-cpuinfo.txt" >quoted.txt
 exits 0 "quoted" cpuid ./quoted.txt --to json
-check "nothing is lost" jq -e '.bits.erms and .bits.fsrm and (.warnings | length == 0)' out
+check "nothing is lost" jq -e '.bits.erms and .bits.fsrm and (.warnings == ["not said, so unknown: fzrm fsrs"])' out
 
 # --- refused: one line, status 2, nothing on stdout
 refused()
@@ -89,16 +89,16 @@ for i in $(seq 1 250); do
 	done
 done
 count=$(find many -type l | wc -l)
-begin=$(date +%s%N)
-exits 0 "$count dumps" replay many/*
-end=$(date +%s%N)
+TIMEFORMAT='%U %S'
+seconds=$( { time quirklab replay many/* >out 2>err; } 2>&1 | awk '{ print $1 + $2 }')
+check "$count dumps are replayed" test ! -s err
 check "a line each, and the summary" lines $((count + 1)) out
 head -n -1 out | cut -c 6-27 >order
 check "sorted" sort -c order
-rate=$((count * 1000000000 / (end - begin)))
+# By the time of one core: other things may run on this machine.
+rate=$(awk "BEGIN { print int($count / $seconds) }")
 echo "# $rate dumps a second"
-# Half of the promise: machines that run tests have other things to do.
-check "over 2500 dumps a second" test $rate -gt 2500
+check "over 5000 dumps a second" test "$rate" -gt 5000
 exits 2 "a bad file among good ones" replay "$dumps/cpuid-r.txt" ./prose.txt
 check "the good one is replayed" grep -q 'ExampleChips 6:90:3' out
 check "the bad one is one line" lines 1 err
@@ -118,6 +118,12 @@ if [ -r "$corpus/index.tsv" ]; then
 	good=$(grep -c ' row=' out)
 	bad=$(wc -l <err)
 	check "corpus: $good dumps replayed, $bad without an identity" test "$bad" -le 2
+	mapfile -d '' -t files < <(find "$corpus" -type f ! -name index.tsv ! -name '*.bz2' -print0)
+	files=("${files[@]}" "${files[@]}" "${files[@]}" "${files[@]}")
+	seconds=$( { time quirklab replay "${files[@]}" >/dev/null 2>&1; } 2>&1 | awk '{ print $1 + $2 }')
+	rate=$(awk "BEGIN { print int(${#files[@]} / $seconds) }")
+	echo "# $rate dumps of the corpus a second, archives left out"
+	check "over 5000 of the corpus a second" test "$rate" -gt 5000
 	check "every file is in one of both" test $((good + bad)) = "$(find "$corpus" -type f ! -name index.tsv | wc -l)"
 else
 	skip "corpus" "none at $corpus (QUIRKLAB_CORPUS)"
