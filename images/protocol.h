@@ -17,8 +17,9 @@
  * The reader skips bytes until it finds a frame whose header is in range and whose CRC is right,
  * and counts what it skipped. For one CPU the order is: REPORT_START, then any number of
  * REPORT_STRINGS, REPORT_CPUID, REPORT_CODE, REPORT_PICKS, REPORT_CHECKS, REPORT_FAULT,
- * REPORT_NOTE, REPORT_BEAT, then REPORT_DONE. REPORT_END closes the whole stream. A string is sent
- * before its first use.
+ * REPORT_NOTE, REPORT_BEAT, and, of a kernel that is itself the subject, REPORT_ROUTINE,
+ * REPORT_CALLS and REPORT_FACT; then REPORT_DONE. REPORT_END closes the whole stream. A string is
+ * sent before its first use.
  */
 #ifndef QUIRKLAB_IMAGES_PROTOCOL_H
 #define QUIRKLAB_IMAGES_PROTOCOL_H
@@ -58,6 +59,12 @@ enum report_kind {
 	REPORT_END = 10,
 	/* Part of the code image, see below. */
 	REPORT_CODE = 11,
+	/* The code of one of the running kernel's routines, see below. */
+	REPORT_ROUTINE = 12,
+	/* How many places of the kernel's text call a routine, see below. */
+	REPORT_CALLS = 13,
+	/* What the kernel says of its CPU, see below. */
+	REPORT_FACT = 14,
 };
 
 #define REPORT_NO_STRING 255
@@ -129,5 +136,30 @@ enum report_trace_end {
 #define REPORT_TRACES_MAX      64  /* traces of one CPU */
 #define REPORT_CODE_MAX	       8192
 #define REPORT_NO_CODE	       0xFFFF
+
+/*
+ * The subject `linux`: what the running kernel has patched. No routine is executed for it.
+ *
+ * REPORT_ROUTINE: u64 address, u8 length + name (of the symbol), then the bytes of its code as they
+ * are in memory, up to the next symbol; at most REPORT_ROUTINE_MAX of them, of at most
+ * REPORT_ROUTINES_MAX routines. Of several names of one address, each may be sent.
+ *
+ * REPORT_CALLS: entries, each u8 length + name of a symbol, u32 number of direct calls (E8 and a
+ * distance) of it between _text and _etext. A symbol that the kernel does not have is not sent. At
+ * most REPORT_CALLS_MAX.
+ *
+ * REPORT_FACT: u8 enum report_fact, u8 length + name, then the text, at most 255 bytes of it for a
+ * vulnerability. At most REPORT_FACTS_MAX vulnerabilities; flags in as many frames as they need,
+ * which come in order.
+ */
+enum report_fact {
+	REPORT_FACT_FLAGS = 0,	       /* of /proc/cpuinfo: words and blanks; no name */
+	REPORT_FACT_VULNERABILITY = 1, /* of /sys/devices/system/cpu/vulnerabilities: file, line */
+};
+
+#define REPORT_ROUTINE_MAX  1024
+#define REPORT_ROUTINES_MAX 48
+#define REPORT_CALLS_MAX    32
+#define REPORT_FACTS_MAX    48
 
 #endif

@@ -166,6 +166,7 @@ static const struct {
 	const char *name, *help;
 } subjects[] = {
 	{ "dispatch", "the dispatcher of this tree: its quirk table and its paths" },
+	{ "linux", "the kernel that boots: what it has patched itself" },
 };
 
 static int list_subjects(struct lab *lab, bool json, struct error *err)

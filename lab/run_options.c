@@ -21,6 +21,7 @@ enum {
 	OPT_SHARD,
 	OPT_TIMEOUT_SCALE,
 	OPT_KERNEL,
+	OPT_APPEND,
 	OPT_EMULATOR,
 	OPT_ACCEL,
 	OPT_RESULTS,
@@ -32,7 +33,9 @@ enum {
 const struct option_row run_option_rows[] = {
 	{ OPT_IMAGE, "image", "IMAGE",
 	  "what boots: bare (our own small guest, the default), or linux" },
-	{ OPT_SUBJECT, "subject", "SUBJECT", "whose choices are judged: dispatch (the default)" },
+	{ OPT_SUBJECT, "subject", "SUBJECT",
+	  "whose choices are judged: dispatch (the default), or linux: what the\n"
+	  "kernel that boots has patched itself (implies --image linux)" },
 	{ 'j', "jobs", "N", "guests at once on each connection (default: one a core)" },
 	{ OPT_PACK, "pack", "N", "CPUs that share a bare guest, 1 to 200 (default 32)" },
 	{ OPT_SHARD, "shard", "K/N",
@@ -42,6 +45,7 @@ const struct option_row run_option_rows[] = {
 	{ OPT_KERNEL, "kernel", "FILE",
 	  "the kernel to boot (default: the newest that is installed);\n"
 	  "with --image bare, another bare image" },
+	{ OPT_APPEND, "append", "WORDS", "more words for the Linux kernel's command line" },
 	{ OPT_EMULATOR, "emulator", "FILE", "the QEMU to use (default: libvirt's choice)" },
 	{ OPT_ACCEL, "accel", "kvm|tcg|auto", "auto (the default): KVM where it works, else TCG" },
 	{ OPT_RESULTS, "results", "DIR",
@@ -131,7 +135,7 @@ static int each_option(void *state, int key, const char *argument, struct error 
 	static const char *const images[] = {
 		[GUEST_BARE] = "bare", [GUEST_LINUX] = "linux", NULL
 	};
-	static const char *const subjects[] = { "dispatch", NULL };
+	static const char *const subjects[] = { "dispatch", "linux", NULL };
 	static const char *const accelerators[] = {
 		[ACCEL_AUTO] = "auto", [ACCEL_KVM] = "kvm", [ACCEL_TCG] = "tcg", NULL
 	};
@@ -144,6 +148,7 @@ static int each_option(void *state, int key, const char *argument, struct error 
 		if (choose(&word, argument, images, "image", err) < 0)
 			return -1;
 		plan->image = (enum guest_image)word;
+		options->image_given = true;
 		break;
 	case OPT_SUBJECT:
 		if (choose(&word, argument, subjects, "subject", err) < 0)
@@ -160,6 +165,9 @@ static int each_option(void *state, int key, const char *argument, struct error 
 		return parse_scale(&plan->timeout_scale, argument, err);
 	case OPT_KERNEL:
 		plan->kernel = argument;
+		break;
+	case OPT_APPEND:
+		plan->append = argument;
 		break;
 	case OPT_EMULATOR:
 		options->emulator = argument;
@@ -271,6 +279,20 @@ int shard_from_environment(unsigned *shard, unsigned *shards,
 	return 0;
 }
 
+/* A kernel that is the subject has to boot; a bare guest has no command line of this kind. */
+static int settle_image(struct run_options *options, struct error *err)
+{
+	struct plan_options *plan = &options->plan;
+
+	if (!strcmp(plan->subject, "linux") && !options->image_given)
+		plan->image = GUEST_LINUX;
+	if (!strcmp(plan->subject, "linux") && plan->image != GUEST_LINUX)
+		return error_set(err, ERROR_INPUT, "--subject linux: it needs --image linux");
+	if (plan->append && plan->image != GUEST_LINUX)
+		return error_set(err, ERROR_INPUT, "--append: only Linux guests have such words");
+	return 0;
+}
+
 int run_options_parse(struct run_options *options, int argc, char **argv,
 		      char *(*environment)(const char *name), struct error *err)
 {
@@ -289,6 +311,8 @@ int run_options_parse(struct run_options *options, int argc, char **argv,
 	first = options_parse(run_option_rows, true, argc, argv, each_option, options, err);
 	if (first < 0)
 		return first;
+	if (settle_image(options, err) < 0)
+		return OPTIONS_BAD;
 	if (!options->plan.shards &&
 	    shard_from_environment(&options->plan.shard, &options->plan.shards, environment, err) <
 		    0)

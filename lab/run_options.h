@@ -17,6 +17,7 @@ struct output_request {
 
 struct run_options {
 	struct plan_options plan; /* kernel: as given; NULL: the built or the newest one */
+	bool image_given;
 	const char *emulator;
 	enum accelerator accelerator;
 	const char *results; /* NULL: a new folder, or latest */

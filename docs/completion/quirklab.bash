@@ -7,7 +7,7 @@ _quirklab()
 	local cur prev word i command='' program=${COMP_WORDS[0]}
 	local global commands run replay list show cpuid cpuid_diff repro doctor
 	global='--connect --verbose --help --version'
-	run='--image --subject --jobs --pack --shard --timeout-scale --kernel --emulator --accel
+	run='--image --subject --jobs --pack --shard --timeout-scale --kernel --append --emulator --accel
 		--results --resume --strict --bisect --output --help --version'
 	replay='--output --strict --help --version'
 	list='--json --help --version'
@@ -36,7 +36,7 @@ _quirklab()
 
 	case $prev in
 	--image) word='bare linux' ;;
-	--subject) word='dispatch' ;;
+	--subject) word='dispatch linux' ;;
 	--accel) word='kvm tcg auto' ;;
 	--output | -o)
 		word='tap junit jsonl html markdown table'
@@ -53,7 +53,7 @@ _quirklab()
 		return
 		;;
 	-c | --connect) word='qemu:///system qemu:///session' ;;
-	--jobs | -j | --pack | --shard | --timeout-scale) return ;;
+	--jobs | -j | --pack | --shard | --timeout-scale | --append) return ;;
 	*)
 		case $command/$cur in
 		/-*) word=$global ;;

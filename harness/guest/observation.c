@@ -288,6 +288,88 @@ static void read_note(struct cpu_reader *cpu, struct cursor *cursor)
 	text_printable(cpu->seen.note, sizeof(cpu->seen.note), bytes, length);
 }
 
+/* --- the kernel as the subject
+ * -------------------------------------------------------------------- */
+
+static struct observed_kernel *kernel_of(struct cpu_reader *cpu)
+{
+	if (!cpu->seen.kernel)
+		cpu->seen.kernel = xcalloc(1, sizeof(*cpu->seen.kernel));
+	return cpu->seen.kernel;
+}
+
+/* u8 length + bytes, as printable text; of what does not fit the beginning. */
+static void take_name(struct cursor *cursor, char *out, size_t room)
+{
+	size_t length = take_u8(cursor);
+	const uint8_t *bytes = take_bytes(cursor, length);
+
+	out[0] = '\0';
+	if (bytes)
+		text_printable(out, room, bytes, length);
+}
+
+static void read_routine(struct cpu_reader *cpu, struct cursor *cursor)
+{
+	struct observed_kernel *kernel = kernel_of(cpu);
+	struct observed_routine *routine = &kernel->routines[kernel->routine_count];
+	size_t length;
+	const uint8_t *code;
+
+	if (kernel->routine_count == REPORT_ROUTINES_MAX) {
+		cursor->bad = true;
+		return;
+	}
+	routine->address = take(cursor, 8);
+	take_name(cursor, routine->name, sizeof(routine->name));
+	length = (size_t)(cursor->end - cursor->at);
+	cursor->bad |= length > REPORT_ROUTINE_MAX || routine->address + length < length;
+	code = take_bytes(cursor, length);
+	if (!code)
+		return;
+	memcpy(routine->code, code, length);
+	routine->length = (uint16_t)length;
+	kernel->routine_count++;
+}
+
+static void read_calls(struct cpu_reader *cpu, struct cursor *cursor)
+{
+	struct observed_kernel *kernel = kernel_of(cpu);
+
+	while (more(cursor)) {
+		struct observed_calls calls = { 0 };
+
+		take_name(cursor, calls.name, sizeof(calls.name));
+		calls.count = take_u32(cursor);
+		cursor->bad |= kernel->calls_count == REPORT_CALLS_MAX;
+		if (!cursor->bad)
+			kernel->calls[kernel->calls_count++] = calls;
+	}
+}
+
+static void read_fact(struct cpu_reader *cpu, struct cursor *cursor)
+{
+	struct observed_kernel *kernel = kernel_of(cpu);
+	uint8_t what = take_up_to(cursor, REPORT_FACT_VULNERABILITY);
+	struct observed_fact fact = { 0 };
+	size_t length, used = strlen(kernel->flags);
+	const uint8_t *bytes;
+
+	take_name(cursor, fact.name, sizeof(fact.name));
+	length = (size_t)(cursor->end - cursor->at);
+	bytes = take_bytes(cursor, length);
+	if (!bytes)
+		return;
+	if (what == REPORT_FACT_FLAGS) {
+		text_printable(kernel->flags + used, sizeof(kernel->flags) - used, bytes, length);
+		return;
+	}
+	text_printable(fact.text, sizeof(fact.text), bytes, length);
+	cursor->bad |= kernel->vulnerability_count == REPORT_FACTS_MAX;
+	if (!cursor->bad)
+		kernel->vulnerabilities[kernel->vulnerability_count++] = fact;
+}
+
 static void read_beat(struct cpu_reader *cpu, struct cursor *cursor)
 {
 	(void)cpu;
@@ -323,7 +405,8 @@ static payload_reader *const payload_readers[] = {
 	[REPORT_START] = read_start, [REPORT_STRINGS] = read_strings, [REPORT_CPUID] = read_cpuid,
 	[REPORT_PICKS] = read_picks, [REPORT_CHECKS] = read_checks,   [REPORT_FAULT] = read_fault,
 	[REPORT_NOTE] = read_note,   [REPORT_BEAT] = read_beat,	      [REPORT_DONE] = read_done,
-	[REPORT_CODE] = read_code,
+	[REPORT_CODE] = read_code,   [REPORT_ROUTINE] = read_routine, [REPORT_CALLS] = read_calls,
+	[REPORT_FACT] = read_fact,
 };
 
 #define KINDS (sizeof(payload_readers) / sizeof(payload_readers[0]))
@@ -342,6 +425,7 @@ static struct cpu_reader *find_cpu(const struct report_reader *reader, uint16_t 
 static void empty_cpu(struct cpu_reader *cpu)
 {
 	cpuid_free(&cpu->seen.cpuid);
+	free(cpu->seen.kernel);
 	text_free(&cpu->strings);
 }
 

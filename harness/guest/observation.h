@@ -38,6 +38,27 @@ struct observed_check {
 	uint16_t offset;
 };
 
+/* A kernel that is itself the subject (REPORT_ROUTINE, REPORT_CALLS, REPORT_FACT). */
+struct observed_kernel {
+	struct observed_routine {
+		char name[64];
+		uint64_t address;
+		uint16_t length;
+		uint8_t code[REPORT_ROUTINE_MAX];
+	} routines[REPORT_ROUTINES_MAX];
+	size_t routine_count;
+	struct observed_calls {
+		char name[64];
+		uint32_t count;
+	} calls[REPORT_CALLS_MAX];
+	size_t calls_count;
+	char flags[4096]; /* of /proc/cpuinfo, printable */
+	struct observed_fact {
+		char name[64], text[256]; /* printable */
+	} vulnerabilities[REPORT_FACTS_MAX];
+	size_t vulnerability_count;
+};
+
 #define OBSERVED_PICKS_MAX  64
 #define OBSERVED_CHECKS_MAX 32
 #define OBSERVED_LEAVES_MAX 512
@@ -62,6 +83,7 @@ struct observation { /* one CPU */
 	uint32_t fault_error;
 	uint64_t fault_rip, fault_cr2;
 	char note[256];
+	struct observed_kernel *kernel; /* NULL: nothing of it was reported; owned */
 	unsigned malformed; /* frames of this CPU whose payload did not parse */
 };
 

@@ -31,5 +31,6 @@ void cell_result_free(struct cell_result *result)
 	for (size_t i = 0; i < result->edit_count; i++)
 		free(result->edits[i]);
 	free(result->difference_names);
+	free(result->kernel_seen);
 	*result = (struct cell_result){ 0 };
 }

@@ -39,6 +39,21 @@ struct pick {
 
 #define CELL_PICKS_MAX 64
 
+/* What a kernel that is itself the subject said and showed; printable. */
+#define CELL_FACTS_MAX 48
+struct cell_kernel {
+	char flags[4096]; /* words and blanks, as /proc/cpuinfo has them */
+	struct cell_fact {
+		char name[64], text[256];
+	} vulnerabilities[CELL_FACTS_MAX];
+	size_t vulnerability_count;
+	struct {
+		char name[64];	/* of a routine */
+		uint32_t count; /* places of the kernel's text that call it */
+	} sites[CELL_FACTS_MAX];
+	size_t site_count;
+};
+
 struct cell_result {
 	char run[64];
 	char cell[CPU_NAME_MAX + 64]; /* NAME/IMAGE/SUBJECT */
@@ -56,6 +71,7 @@ struct cell_result {
 	struct pick picks[CELL_PICKS_MAX];
 	size_t pick_count;
 	struct cpu_difference difference;
+	struct cell_kernel *kernel_seen; /* NULL: the kernel is not the subject; owned */
 	char *difference_names; /* storage behind difference where it was read from a file; owned */
 	char qemu[32], libvirt[32], kernel[64], libc[32]; /* versions, "" unknown */
 	struct {

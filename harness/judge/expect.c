@@ -15,6 +15,8 @@
 #include "harness/util/text.h"
 
 #define DEPENDS_ROW "#depends"
+/* Of a CPU whose picks are known to be wrong: "OP@CLASS OP@CLASS ...: why, with a reference". */
+#define KNOWN_COLUMN "known"
 
 struct expectations {
 	struct table table;  /* row 0 is #depends */
@@ -173,6 +175,8 @@ static int check_table(struct expectations *out, struct error *err)
 	out->picks = xcalloc(table->column_count, sizeof(*out->picks));
 	for (size_t i = sizeof(identity_columns) / sizeof(identity_columns[0]);
 	     i < table->column_count; i++) {
+		if (!strcmp(table->columns[i], KNOWN_COLUMN))
+			continue;
 		if (!is_pick_column(table->columns[i]))
 			return error_set(err, ERROR_INPUT, "%s:1: column '%.64s' is not OP@CLASS",
 					 table->path, table->columns[i]);
@@ -273,21 +277,50 @@ static const char *cell_by_name(const struct table *table, size_t first, const c
 	return "";
 }
 
+/* The CPU's cell of a column; "" where there is none. */
+static const char *cell_of(const struct expectations *expectations, const struct cpu *cpu,
+			   const char *column)
+{
+	if (cpu->edit_count || table_column(&expectations->table, column) < 0)
+		return "";
+	if (cpu->origin == CPU_MODEL && expectations->models.row_count)
+		return cell_by_name(&expectations->models, 0, cpu->libvirt_model,
+				    strlen(cpu->libvirt_model), column);
+	if (cpu->origin == CPU_MODEL)
+		return cell_by_name(&expectations->table, 1, cpu->name, strlen(cpu->name), column);
+	if (cpu->origin == CPU_CATALOGUE || cpu->origin == CPU_UNKNOWN)
+		/* A row shown with another of its steppings is called NAME:STEPPING. */
+		return cell_by_name(&expectations->table, 1, cpu->name, strcspn(cpu->name, ":"),
+				    column);
+	return "";
+}
+
 const char *expectations_pick(const struct expectations *expectations, const struct cpu *cpu,
 			      const char *operation, const char *class)
 {
 	char column[64];
-	const char *cell = "";
+	const char *cell;
 
 	snprintf(column, sizeof(column), "%s@%s", operation, class);
-	if (cpu->edit_count)
-		return NULL;
-	if (cpu->origin == CPU_MODEL)
-		cell = cell_by_name(&expectations->models, 0, cpu->libvirt_model,
-				    strlen(cpu->libvirt_model), column);
-	else if (cpu->origin == CPU_CATALOGUE || cpu->origin == CPU_UNKNOWN)
-		/* A row shown with another of its steppings is called NAME:STEPPING. */
-		cell = cell_by_name(&expectations->table, 1, cpu->name, strcspn(cpu->name, ":"),
-				    column);
+	cell = cell_of(expectations, cpu, column);
 	return *cell ? cell : NULL;
+}
+
+const char *expectations_known(const struct expectations *expectations, const struct cpu *cpu,
+			       const char *operation, const char *class)
+{
+	const char *cell = cell_of(expectations, cpu, KNOWN_COLUMN);
+	const char *colon = strstr(cell, ": ");
+	char column[64];
+	size_t length;
+
+	length = (size_t)snprintf(column, sizeof(column), "%s@%s", operation, class);
+	while (colon && cell < colon) {
+		size_t word = strcspn(cell, " :");
+
+		if (word == length && !memcmp(cell, column, length))
+			return colon + 2;
+		cell += word + 1;
+	}
+	return NULL;
 }

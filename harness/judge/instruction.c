@@ -184,6 +184,34 @@ static void classify(struct act *act, const ZydisDecodedInstruction *instruction
 	name_store(act, instruction, operands, named);
 }
 
+static bool is_direct(const ZydisDecodedInstruction *instruction,
+		      const ZydisDecodedOperand *operands)
+{
+	return instruction->operand_count && operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+	       operands[0].imm.is_relative;
+}
+
+static enum act_flow flow_of(const ZydisDecodedInstruction *instruction,
+			     const ZydisDecodedOperand *operands)
+{
+	bool direct = is_direct(instruction, operands);
+
+	switch (instruction->meta.category) {
+	case ZYDIS_CATEGORY_COND_BR:
+		return direct ? FLOW_BRANCH : FLOW_END;
+	case ZYDIS_CATEGORY_UNCOND_BR:
+		return direct ? FLOW_JUMP : FLOW_END;
+	case ZYDIS_CATEGORY_CALL:
+		return direct ? FLOW_CALL : FLOW_ON;
+	case ZYDIS_CATEGORY_RET:
+	case ZYDIS_CATEGORY_SYSRET:
+	case ZYDIS_CATEGORY_INTERRUPT:
+		return FLOW_END;
+	default:
+		return instruction->mnemonic == ZYDIS_MNEMONIC_UD2 ? FLOW_END : FLOW_ON;
+	}
+}
+
 void instruction_decode(struct act *act, const uint8_t *bytes, size_t length, uint32_t offset,
 			struct stack_registers *stack)
 {
@@ -198,10 +226,10 @@ void instruction_decode(struct act *act, const uint8_t *bytes, size_t length, ui
 	act->kind = ACT_NONE;
 	classify(act, &instruction, operands, stack);
 	follow_registers(stack, &instruction, operands);
-	if ((instruction.meta.category == ZYDIS_CATEGORY_COND_BR ||
-	     instruction.meta.category == ZYDIS_CATEGORY_UNCOND_BR) &&
-	    operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && operands[0].imm.is_relative) {
-		act->target = (int64_t)offset + instruction.length + operands[0].imm.value.s;
-		act->jumps_back = act->target <= (int64_t)offset;
-	}
+	act->length = instruction.length;
+	act->flow = flow_of(&instruction, operands);
+	if (!is_direct(&instruction, operands))
+		return;
+	act->target = (int64_t)offset + instruction.length + operands[0].imm.value.s;
+	act->jumps_back = act->flow != FLOW_CALL && act->target <= (int64_t)offset;
 }

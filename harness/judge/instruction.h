@@ -15,14 +15,25 @@ enum act_kind {
 	ACT_UNKNOWN, /* no instruction, or not all of its bytes are there */
 };
 
+/* Where the instruction leads beside the next one. */
+enum act_flow {
+	FLOW_ON,     /* nowhere */
+	FLOW_JUMP,   /* to `target` only */
+	FLOW_BRANCH, /* to `target` or on */
+	FLOW_CALL,   /* to `target`, and then on */
+	FLOW_END,    /* who knows: a return, an indirect jump, a trap */
+};
+
 struct act {
 	enum act_kind kind;
+	unsigned length; /* in bytes; 0 where it is unknown */
+	enum act_flow flow;
 	char name[16];	 /* "rep-stosb", "mov-ymm", "clwb", "sfence" */
 	unsigned width;	 /* ACT_STORE: bytes of one round */
 	bool cached;	 /* ACT_STORE: the bytes stay in the cache until something flushes them */
 	bool repeats;	 /* ACT_STORE: a rep prefix; each round is one of many */
 	bool jumps_back; /* a direct jump to `target`, an offset at or below its own */
-	int64_t target;
+	int64_t target;	 /* of a direct jump, branch or call; an offset like its own */
 };
 
 /* Which general registers hold addresses of the stack, in the hardware's numbering. */

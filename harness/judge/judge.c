@@ -9,7 +9,11 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "harness/judge/kernel.h"
+#include "harness/util/text.h"
 
 #define DEPENDS_MAX (sizeof(((struct pick *)0)->depends) / sizeof(((struct pick *)0)->depends[0]))
 
@@ -245,10 +249,10 @@ static const char *expected_path(const struct hearing *hearing, const struct pic
 	const struct given_picks *given = hearing->given;
 
 	if (!given)
-		return hearing->expectations ? expectations_pick(hearing->expectations,
-								 hearing->asked, pick->operation,
-								 pick->class)
-					     : NULL;
+		return hearing->expectations
+			       ? expectations_pick(hearing->expectations, hearing->asked,
+						   pick->operation, pick->class)
+			       : NULL;
 	for (size_t i = 0; i < given->count; i++)
 		if (!strcmp(given->list[i].operation, pick->operation) &&
 		    !strcmp(given->list[i].class, pick->class))
@@ -256,12 +260,24 @@ static const char *expected_path(const struct hearing *hearing, const struct pic
 	return NULL;
 }
 
+/* What the expectations have of the pick: the path, and what it depends on. */
+static void fill_expected(struct pick *pick, const struct hearing *hearing)
+{
+	int column = column_of(hearing->expectations, pick->operation, pick->class);
+	const char *expected = NULL;
+
+	if (column >= 0) {
+		expected = expected_path(hearing, pick);
+		note_depends(pick, hearing,
+			     expectations_depends(hearing->expectations, (size_t)column));
+	}
+	snprintf(pick->expected, sizeof(pick->expected), "%s", expected ? expected : "");
+}
+
 static void fill_pick(struct pick *pick, const struct hearing *hearing,
 		      const struct observed_pick *observed)
 {
-	const char *expected = NULL;
 	struct deed deed;
-	int column;
 
 	*pick = (struct pick){ .size = observed->size,
 			       .size_known = true,
@@ -271,16 +287,82 @@ static void fill_pick(struct pick *pick, const struct hearing *hearing,
 	memcpy(pick->says, observed->says, sizeof(pick->says));
 	memcpy(pick->row, observed->row, sizeof(pick->row));
 	memcpy(pick->reason, observed->reason, sizeof(pick->reason));
-	column = column_of(hearing->expectations, pick->operation, pick->class);
-	if (column >= 0) {
-		expected = expected_path(hearing, pick);
-		note_depends(pick, hearing,
-			     expectations_depends(hearing->expectations, (size_t)column));
-	}
-	snprintf(pick->expected, sizeof(pick->expected), "%s", expected ? expected : "");
+	fill_expected(pick, hearing);
 	witness_decode(&deed, hearing->observation, observed);
 	memcpy(pick->does, deed.text, sizeof(pick->does));
 	judge_pick(pick, hearing, &deed);
+}
+
+/* --- the kernel as the subject
+ * ------------------------------------------------------------------------------- */
+
+/* The instruction behind clwb() is no path: it is judged by the rule, the best that the CPU has. */
+static void fill_flush_pick(struct pick *pick, const struct hearing *hearing)
+{
+	const char *best = best_flush(&hearing->seen);
+	char names[200];
+
+	*pick = (struct pick){ .operation = "clwb",
+			       .class = "any",
+			       .executable = REPORT_EXECUTABLE_YES };
+	kernel_flush(pick->does, sizeof(pick->does), hearing->observation->kernel);
+	note_depends(pick, hearing, "clwb,clflushopt");
+	if (pick->depends_count) {
+		join_depends(names, sizeof(names), pick);
+		give(pick, VERDICT_MISMATCH, "mismatch: %s", names);
+	} else if (!*pick->does) {
+		give(pick, VERDICT_SKIP, "this kernel's clwb was not found");
+	} else if (strcmp(pick->does, best)) {
+		give(pick, VERDICT_FAIL, "flushes with %s; this CPU has %s", pick->does, best);
+	} else {
+		give(pick, VERDICT_PASS, "%s", "");
+	}
+}
+
+/* A fault of the kernel that is known has its reference in the expectations. */
+static void add_known(struct pick *pick, const struct hearing *hearing)
+{
+	const char *known = NULL;
+	size_t length = strlen(pick->why);
+
+	if (pick->verdict == VERDICT_FAIL && hearing->expectations)
+		known = expectations_known(hearing->expectations, hearing->asked, pick->operation,
+					   pick->class);
+	if (known)
+		snprintf(pick->why + length, sizeof(pick->why) - length, "; known: %s", known);
+}
+
+static void fill_kernel_pick(struct pick *pick, const struct hearing *hearing,
+			     const struct kernel_pick *kernel)
+{
+	*pick = (struct pick){ .size = kernel->size,
+			       .size_known = kernel->size,
+			       .executable = REPORT_EXECUTABLE_YES };
+	snprintf(pick->operation, sizeof(pick->operation), "%s", kernel->operation);
+	snprintf(pick->class, sizeof(pick->class), "%s", kernel->class);
+	memcpy(pick->says, kernel->says, sizeof(pick->says));
+	memcpy(pick->row, kernel->row, sizeof(pick->row));
+	memcpy(pick->does, kernel->deed.text, sizeof(pick->does));
+	fill_expected(pick, hearing);
+	if (*kernel->fault)
+		give(pick, VERDICT_FAIL, "%s", kernel->fault);
+	else
+		judge_pick(pick, hearing, &kernel->deed);
+	add_known(pick, hearing);
+}
+
+static void add_kernel_picks(struct cell_result *result, const struct hearing *hearing)
+{
+	struct kernel_pick *picks = xcalloc(CELL_PICKS_MAX, sizeof(*picks));
+	size_t count = kernel_picks(picks, CELL_PICKS_MAX, hearing->observation->kernel);
+
+	for (size_t i = 0; i < count && result->pick_count < CELL_PICKS_MAX; i++)
+		fill_kernel_pick(&result->picks[result->pick_count++], hearing, &picks[i]);
+	if (result->pick_count < CELL_PICKS_MAX)
+		fill_flush_pick(&result->picks[result->pick_count++], hearing);
+	free(picks);
+	free(result->kernel_seen);
+	result->kernel_seen = kernel_facts(hearing->observation->kernel);
 }
 
 /* A column that the guest was silent about. */
@@ -413,6 +495,8 @@ void judge_given(struct cell_result *result, const struct cpu *asked,
 	cpu_compare(asked, &hearing.seen, &result->difference);
 	for (size_t i = 0; i < observation->pick_count && i < CELL_PICKS_MAX; i++)
 		fill_pick(&result->picks[result->pick_count++], &hearing, &observation->picks[i]);
+	if (observation->kernel)
+		add_kernel_picks(result, &hearing);
 	for (size_t i = 0;
 	     observation->done && expectations && i < expectations_columns(expectations); i++)
 		add_missing_pick(result, &hearing, i);

@@ -10,7 +10,8 @@
 #include "harness/guest/observation.h"
 #include "harness/judge/cell.h"
 
-/* The golden picks of one subject: expect/SUBJECT[-VERSION].tsv, plus models.tsv for `dispatch`. */
+/* The golden picks of one subject: expect/SUBJECT[-VERSION].tsv, plus models.tsv for `dispatch`.
+ * Those of another subject have libvirt's models as rows of their own (`model:NAME`). */
 struct expectations;
 /* version: what the guest reports ("6.1.0-57"), or NULL; the file with the longest version prefix
  * is taken. *out is NULL with return 0 where no file fits: every cell is then a skip. */
@@ -26,6 +27,11 @@ const char *expectations_depends(const struct expectations *expectations, size_t
  * empty, or the CPU is not the row's any more (edits, a signature or a dump of the user's). */
 const char *expectations_pick(const struct expectations *expectations, const struct cpu *cpu,
 			      const char *operation, const char *class);
+
+/* The known fault that makes the pick of this CPU another one than the expected, with its
+ * reference; NULL for none. */
+const char *expectations_known(const struct expectations *expectations, const struct cpu *cpu,
+			       const char *operation, const char *class);
 
 /* What one call did: the class of its main store, and what follows it. */
 struct deed {

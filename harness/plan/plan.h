@@ -10,13 +10,14 @@
 
 struct plan_options {
 	enum guest_image image;
-	const char *subject; /* "dispatch" */
+	const char *subject; /* "dispatch", or "linux": the kernel of a Linux image itself */
 	unsigned jobs;	     /* guests at once on each connection, 1.. */
 	unsigned pack;	     /* CPUs of a rack, 1..200; 1: one guest each */
 	unsigned shard, shards; /* 1..shards; 0, 0: all */
 	double timeout_scale;
 	const char *kernel; /* the bare ELF, or the Linux kernel */
 	const char *initrd; /* Linux: the initramfs with the agent; else NULL */
+	const char *append; /* more words for the Linux kernel's command line, or NULL */
 };
 
 struct plan_cell {

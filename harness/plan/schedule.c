@@ -11,6 +11,7 @@
 #include "harness/plan/expected.h"
 #include "harness/plan/plan.h"
 #include "harness/util/cleanup.h"
+#include "images/linux/cmdline.h"
 
 #define TRIES 2
 
@@ -365,15 +366,29 @@ static void realise_all(struct worker *worker, struct boot *boot, struct realise
 	boot->count = kept;
 }
 
+/* Of a Linux guest; NULL for another. Caller frees. */
+static char *kernel_cmdline(const struct plan_options *options)
+{
+	bool kernel = !strcmp(options->subject, LINUX_SUBJECT_KERNEL);
+
+	if (options->image != GUEST_LINUX)
+		return NULL;
+	return xasprintf("%s%s%s%s", kernel ? LINUX_CMDLINE_KERNEL : LINUX_CMDLINE,
+			 kernel ? " " LINUX_SUBJECT_WORD "=" LINUX_SUBJECT_KERNEL : "",
+			 options->append ? " " : "", options->append ? options->append : "");
+}
+
 static void run_boot(struct worker *worker, struct boot *boot)
 {
 	const struct plan_options *options = worker->schedule->options;
 	CLEANUP_FREE struct realised *realised = xcalloc(boot->count, sizeof(*realised));
 	CLEANUP_FREE const struct realised **cpus = xcalloc(boot->count, sizeof(*cpus));
+	CLEANUP_FREE char *cmdline = kernel_cmdline(options);
 	struct guest_request request = {
 		.image = options->image,
 		.kernel = options->kernel,
 		.initrd = options->initrd,
+		.cmdline = cmdline,
 		.cpus = cpus,
 		.rack = boot->rack,
 		.timeout_scale = options->timeout_scale,

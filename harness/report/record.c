@@ -83,6 +83,36 @@ static json_t *write_cpu(const struct cell_result *result)
 	return out;
 }
 
+/* "fpu vme ..." as a list. */
+static json_t *words(const char *text)
+{
+	json_t *array = json_array();
+
+	while (*(text += strspn(text, " "))) {
+		size_t length = strcspn(text, " ");
+
+		json_array_append_new(array, json_stringn(text, length));
+		text += length;
+	}
+	return array;
+}
+
+static json_t *write_kernel(const struct cell_kernel *kernel)
+{
+	json_t *out = json_object(), *vulnerabilities = json_object(), *sites = json_object();
+
+	for (size_t i = 0; i < kernel->vulnerability_count; i++)
+		json_object_set_new(vulnerabilities, kernel->vulnerabilities[i].name,
+				    string(kernel->vulnerabilities[i].text));
+	for (size_t i = 0; i < kernel->site_count; i++)
+		json_object_set_new(sites, kernel->sites[i].name,
+				    json_integer(kernel->sites[i].count));
+	json_object_set_new(out, "flags", words(kernel->flags));
+	json_object_set_new(out, "vulnerabilities", vulnerabilities);
+	json_object_set_new(out, "sites", sites);
+	return out;
+}
+
 void record_write(struct text *out, const struct cell_result *result)
 {
 	const struct cpu_difference *difference = &result->difference;
@@ -118,6 +148,8 @@ void record_write(struct text *out, const struct cell_result *result)
 	json_object_set_new(part, "kernel", string_or_null(result->kernel));
 	json_object_set_new(part, "libc", string_or_null(result->libc));
 	json_object_set_new(record, "versions", part);
+	if (result->kernel_seen)
+		json_object_set_new(record, "kernel", write_kernel(result->kernel_seen));
 
 	part = json_object();
 	json_object_set_new(part, "create", seconds(result->seconds.create));
@@ -350,6 +382,60 @@ static void read_cpu(struct reader *reader, struct cell_result *result, json_t *
 	}
 }
 
+static void read_flags(struct reader *reader, struct cell_kernel *kernel, json_t *list)
+{
+	json_t *value;
+	size_t i, used = 0;
+
+	json_array_foreach(list, i, value)
+	{
+		const char *word = json_string_value(value);
+
+		if (!word || used + strlen(word) + 2 > sizeof(kernel->flags)) {
+			refuse(reader, "'flags' is no list of %zu bytes at most",
+			       sizeof(kernel->flags));
+			return;
+		}
+		if (used)
+			kernel->flags[used++] = ' ';
+		text_printable(kernel->flags + used, sizeof(kernel->flags) - used, word,
+			       strlen(word));
+		used += strlen(kernel->flags + used);
+	}
+}
+
+static void read_kernel(struct reader *reader, struct cell_result *result, json_t *from)
+{
+	struct cell_kernel *kernel = result->kernel_seen = xcalloc(1, sizeof(*kernel));
+	const char *name;
+	json_t *value;
+
+	read_flags(reader, kernel, get_list(reader, from, "flags"));
+	json_object_foreach(get_object(reader, from, "vulnerabilities"), name, value)
+	{
+		struct cell_fact *fact = &kernel->vulnerabilities[kernel->vulnerability_count];
+
+		if (kernel->vulnerability_count == CELL_FACTS_MAX) {
+			refuse(reader, "more than %d vulnerabilities", CELL_FACTS_MAX);
+			return;
+		}
+		text_printable(fact->name, sizeof(fact->name), name, strlen(name));
+		put_string(reader, fact->text, sizeof(fact->text), value, "vulnerabilities");
+		kernel->vulnerability_count++;
+	}
+	json_object_foreach(get_object(reader, from, "sites"), name, value)
+	{
+		if (kernel->site_count == CELL_FACTS_MAX || !json_is_integer(value) ||
+		    json_integer_value(value) < 0 || json_integer_value(value) > UINT32_MAX) {
+			refuse(reader, "'sites' is no list of at most %d numbers", CELL_FACTS_MAX);
+			return;
+		}
+		text_printable(kernel->sites[kernel->site_count].name,
+			       sizeof(kernel->sites[0].name), name, strlen(name));
+		kernel->sites[kernel->site_count++].count = (uint32_t)json_integer_value(value);
+	}
+}
+
 static void read_record(struct reader *reader, struct cell_result *result, json_t *record,
 			size_t line_length)
 {
@@ -384,6 +470,8 @@ static void read_record(struct reader *reader, struct cell_result *result, json_
 	GET_NULLABLE(reader, result->libvirt, part, "libvirt");
 	GET_NULLABLE(reader, result->kernel, part, "kernel");
 	GET_NULLABLE(reader, result->libc, part, "libc");
+	if (json_object_get(record, "kernel"))
+		read_kernel(reader, result, get_object(reader, record, "kernel"));
 	part = get_object(reader, record, "seconds");
 	result->seconds.create = get_seconds(reader, part, "create");
 	result->seconds.guest = get_seconds(reader, part, "guest");

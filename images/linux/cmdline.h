@@ -9,19 +9,26 @@
  *   nokaslr             the same addresses in every run and report; nothing to relocate
  *   no_timer_check      an emulated timer on a busy host is late, and late means panic
  *   tsc=reliable        the same for the clock: no watchdog that finds it unstable
+ *   noreplace-smp       leaves the lock prefixes in the kernel's text: that many take time
+ *   cryptomgr.notests   no self-tests of the kernel's ciphers
  *   nopti               no page table switch at each system call and signal on old Intel CPUs: a
- *                       switch empties the emulator's TLB, and each single step is a signal
- *   noreplace-smp       leaves the lock prefixes in the kernel's text: rewriting them all takes
- * time cryptomgr.notests   no self-tests of the kernel's ciphers
+ *                       switch empties the emulator's TLB, and each single step is a signal. Not
+ *                       where the kernel is the subject: PTI is one of its own picks
  *
  * With Debian's 6.1 kernel and TCG: 3.0 s of CPU time without the last six, 2.3 s with them.
  */
 #ifndef QUIRKLAB_IMAGES_LINUX_CMDLINE_H
 #define QUIRKLAB_IMAGES_LINUX_CMDLINE_H
 
-#define LINUX_CMDLINE                                                       \
+#define LINUX_CMDLINE_KERNEL                                                \
 	"console=ttyS0 quiet panic=-1 nokaslr no_timer_check tsc=reliable " \
-	"nopti noreplace-smp cryptomgr.notests"
+	"noreplace-smp cryptomgr.notests"
+#define LINUX_CMDLINE LINUX_CMDLINE_KERNEL " nopti"
+
+/* The word that tells the agent its subject; the kernel makes a variable of a word that it does not
+ * know. Without it: the dispatcher. */
+#define LINUX_SUBJECT_WORD   "quirklab_subject"
+#define LINUX_SUBJECT_KERNEL "linux"
 
 /* Debian's 6.1 boots with 96; newer kernels are larger. */
 #define LINUX_MEMORY_MIB 192

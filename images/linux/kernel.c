@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Reports the running kernel's memory routines as they are after patching. Nothing is decided here:
+ * the harness decodes the bytes.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "images/linux/calls.h"
+#include "images/linux/kcore.h"
+#include "images/linux/kernel.h"
+#include "images/linux/symbols.h"
+#include "tests/dispatch/cpuid_report.h"
+
+#define VULNERABILITIES	  "/sys/devices/system/cpu/vulnerabilities"
+#define TEXT_BLOCK_BYTES  (1024 * 1024)
+#define FLAGS_FRAME_BYTES 1500
+#define CPUINFO_BYTES	  16384
+
+/* What is sent of each symbol. Linux 6.1 has the first form of an operation, 6.4 and later the
+ * second: arch/x86/lib/{mem{set,cpy,move},copy_page,copy_user,clear_page,usercopy}_64.[Sc]. */
+enum { ROUTINE = 1, CALLS = 2 };
+static const struct {
+	const char *name;
+	unsigned what;
+} sent[] = {
+	{ "_text", 0 },
+	{ "clear_page_orig", ROUTINE | CALLS },
+	{ "clear_page_rep", ROUTINE | CALLS },
+	{ "clear_page_erms", ROUTINE | CALLS },
+	{ "memset", ROUTINE },
+	{ "__memset", ROUTINE },
+	{ "memset_orig", ROUTINE },
+	{ "memset_erms", ROUTINE },
+	{ "memcpy", ROUTINE },
+	{ "__memcpy", ROUTINE },
+	{ "memcpy_orig", ROUTINE },
+	{ "memcpy_erms", ROUTINE },
+	{ "memmove", ROUTINE },
+	{ "__memmove", ROUTINE },
+	{ "copy_page", ROUTINE },
+	{ "copy_page_regs", ROUTINE },
+	{ "copy_user_generic_unrolled", ROUTINE | CALLS },
+	{ "copy_user_generic_string", ROUTINE | CALLS },
+	{ "copy_user_enhanced_fast_string", ROUTINE | CALLS },
+	{ "copy_user_short_string", ROUTINE },
+	{ "rep_movs_alternative", ROUTINE | CALLS },
+	{ "_copy_from_user", ROUTINE },
+	{ "_copy_to_user", ROUTINE },
+	{ "clear_user", ROUTINE }, /* or, where it is inline everywhere, one that clears by it: */
+	{ "read_zero", ROUTINE },
+	{ "clear_user_original", ROUTINE | CALLS },
+	{ "clear_user_rep_good", ROUTINE | CALLS },
+	{ "clear_user_erms", ROUTINE | CALLS },
+	{ "rep_stos_alternative", ROUTINE | CALLS },
+	{ "__memcpy_flushcache", ROUTINE },
+	{ "arch_wb_cache_pmem", ROUTINE },
+	{ "clean_cache_range", ROUTINE },
+	{ "_etext", 0 },
+};
+#define SENT (sizeof(sent) / sizeof(sent[0]))
+_Static_assert(SENT <= REPORT_ROUTINES_MAX, "the harness takes no more routines");
+
+struct kernel {
+	struct report report;
+	struct kcore kcore;
+	struct symbol symbols[SENT];
+	struct callee callees[SENT];
+	uint8_t text[TEXT_BLOCK_BYTES];
+};
+
+/* --- the routines ---------------------------------------------------------------------------- */
+
+static void send_routine(struct kernel *kernel, const struct symbol *symbol)
+{
+	uint8_t code[REPORT_ROUTINE_MAX];
+	size_t length = sizeof(code);
+
+	if (symbol->next && symbol->next - symbol->address < length)
+		length = (size_t)(symbol->next - symbol->address);
+	length = kcore_read(&kernel->kcore, symbol->address, code, length);
+	report_u64(&kernel->report, symbol->address);
+	report_text(&kernel->report, symbol->name);
+	report_bytes(&kernel->report, code, length);
+	report_send(&kernel->report, REPORT_ROUTINE);
+}
+
+/* -1: the text cannot be read to its end. */
+static int count_calls(struct kernel *kernel)
+{
+	const struct symbol *text = &kernel->symbols[0], *etext = &kernel->symbols[SENT - 1];
+	uint64_t at = text->address;
+	size_t i;
+
+	for (i = 0; i < SENT; i++)
+		if (sent[i].what & CALLS)
+			kernel->callees[i].address = kernel->symbols[i].address;
+	while (at + CALL_BYTES <= etext->address) {
+		size_t length = TEXT_BLOCK_BYTES;
+
+		if (length > etext->address - at)
+			length = (size_t)(etext->address - at);
+		if (kcore_read(&kernel->kcore, at, kernel->text, length) != length)
+			return -1;
+		calls_count(kernel->callees, SENT, at, kernel->text, length);
+		/* A call may lie across the end of the block. */
+		at += length - CALL_BYTES + 1;
+	}
+	for (i = 0; i < SENT; i++) {
+		if (!kernel->callees[i].address)
+			continue;
+		report_room(&kernel->report, REPORT_CALLS, 1 + strlen(sent[i].name) + 4);
+		report_text(&kernel->report, sent[i].name);
+		report_u32(&kernel->report, kernel->callees[i].calls);
+	}
+	report_send(&kernel->report, REPORT_CALLS);
+	return 0;
+}
+
+/* NULL, or what could not be done. */
+static const char *send_routines(struct kernel *kernel)
+{
+	const char *fault = NULL;
+	size_t i;
+
+	for (i = 0; i < SENT; i++)
+		kernel->symbols[i].name = sent[i].name;
+	if (symbols_read("/proc/kallsyms", kernel->symbols, SENT, sent[SENT - 1].name) < 0)
+		return "/proc/kallsyms cannot be read";
+	if (!kernel->symbols[0].address || !kernel->symbols[SENT - 1].address)
+		return "/proc/kallsyms does not say where the kernel's text is";
+	if (kcore_open(&kernel->kcore, "/proc/kcore") < 0)
+		return "/proc/kcore cannot be read";
+	for (i = 0; i < SENT; i++)
+		if (sent[i].what & ROUTINE && kernel->symbols[i].address)
+			send_routine(kernel, &kernel->symbols[i]);
+	if (count_calls(kernel) < 0)
+		fault = "the kernel's text cannot be read from /proc/kcore";
+	kcore_close(&kernel->kcore);
+	return fault;
+}
+
+/* --- what the kernel says -------------------------------------------------------------------- */
+
+/* The beginning of a file, as a string. Returns its length, -1 where there is none. */
+static ssize_t read_file(const char *path, char *to, size_t room)
+{
+	size_t length = 0;
+	ssize_t got = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	while (length < room - 1 && (got = read(fd, to + length, room - 1 - length)) > 0)
+		length += (size_t)got;
+	close(fd);
+	to[length] = '\0';
+	return got < 0 ? -1 : (ssize_t)length;
+}
+
+static void send_flags(struct kernel *kernel)
+{
+	char text[CPUINFO_BYTES], *flags, *end;
+
+	if (read_file("/proc/cpuinfo", text, sizeof(text)) < 0)
+		return;
+	flags = strstr(text, "\nflags");
+	flags = flags ? strchr(flags, ':') : NULL;
+	if (!flags)
+		return;
+	flags++;
+	end = flags + strcspn(flags, "\n");
+	while (flags < end) {
+		size_t length = (size_t)(end - flags);
+
+		if (length > FLAGS_FRAME_BYTES) {
+			length = FLAGS_FRAME_BYTES;
+			while (length && flags[length] != ' ')
+				length--;
+			if (!length)
+				return;
+		}
+		report_u8(&kernel->report, REPORT_FACT_FLAGS);
+		report_text(&kernel->report, "");
+		report_bytes(&kernel->report, flags, length);
+		report_send(&kernel->report, REPORT_FACT);
+		flags += length;
+	}
+}
+
+static void send_vulnerabilities(struct kernel *kernel)
+{
+	DIR *folder = opendir(VULNERABILITIES);
+	struct dirent *entry;
+	unsigned count = 0;
+
+	while (folder && count < REPORT_FACTS_MAX && (entry = readdir(folder))) {
+		char path[sizeof(VULNERABILITIES) + sizeof(entry->d_name)], line[256];
+
+		snprintf(path, sizeof(path), VULNERABILITIES "/%s", entry->d_name);
+		if (entry->d_name[0] == '.' || read_file(path, line, sizeof(line)) < 0)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		report_u8(&kernel->report, REPORT_FACT_VULNERABILITY);
+		report_text(&kernel->report, entry->d_name);
+		report_bytes(&kernel->report, line, strlen(line));
+		report_send(&kernel->report, REPORT_FACT);
+		count++;
+	}
+	if (folder)
+		closedir(folder);
+}
+
+void kernel_report(const struct selftest_platform *platform)
+{
+	struct kernel *kernel = calloc(1, sizeof(*kernel));
+	const char *fault;
+
+	if (!kernel)
+		return;
+	report_begin(&kernel->report, platform);
+	report_text(&kernel->report, platform->version);
+	report_u32(&kernel->report, platform->misc_enable);
+	report_send(&kernel->report, REPORT_START);
+	cpuid_report(&kernel->report, dispatch_cpuid_instruction, NULL);
+	send_flags(kernel);
+	send_vulnerabilities(kernel);
+	fault = send_routines(kernel);
+	if (fault)
+		selftest_send_frame(platform, REPORT_NOTE, fault, strlen(fault));
+	report_u8(&kernel->report, fault ? 0 : 1);
+	report_send(&kernel->report, REPORT_DONE);
+	free(kernel);
+}
