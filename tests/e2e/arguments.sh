@@ -86,7 +86,7 @@ mkdir other && echo mine >other/plan.jsonl
 exits 2 "a folder that is no results folder" run --results other --resume skylake-x
 check "it is untouched" [ "$(cat other/plan.jsonl)" = mine ]
 
-for command in '' run replay list show cpuid cpuid-diff doctor; do
+for command in '' run replay list show cpuid cpuid-diff repro doctor; do
 	# shellcheck disable=SC2086 # no word where there is no command
 	exits 0 "quirklab $command --help" $command --help
 	check "it is a help" grep -q usage out
