@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/cpu/realise.h"
+#include "harness/cpu/realise_dump.h"
 #include "harness/util/cleanup.h"
 #include "lab/cpuid.h"
 #include "lab/host_chooser.h"
@@ -140,6 +140,48 @@ static int write_xml(struct text *out, struct text *warnings, const struct dump_
 
 /* --- a -cpu of QEMU --- */
 
+/* An argument for a shell: in quotes where it has anything but plain characters. */
+static void add_argument(struct text *out, const char *argument)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "=,.:_+/-";
+
+	if (strspn(argument, plain) == strlen(argument)) {
+		text_addf(out, " %s", argument);
+		return;
+	}
+	text_addf(out, " '");
+	for (; *argument; argument++)
+		text_addf(out, *argument == '\'' ? "'\\''" : "%c", *argument);
+	text_addf(out, "'");
+}
+
+/* A brand string may have commas, of which -cpu has no escape; -global takes the rest of its word.
+ */
+static void write_properties(struct text *out, const struct realised *realised)
+{
+	CLEANUP_TEXT struct text cpu = { 0 };
+	CLEANUP_TEXT struct text brand = { 0 };
+	const char *type = realised->model ? realised->model : "base";
+
+	text_addf(&cpu, "%s", type);
+	for (size_t i = 0; i < realised->property_count; i++) {
+		const char *name = realised->property[i].name, *value = realised->property[i].value;
+
+		if (strcmp(name, "model-id"))
+			text_addf(&cpu, ",%s=%s", name, value);
+		else
+			text_addf(&brand, "%s-x86_64-cpu.model-id=%s", type, value);
+	}
+	text_addf(out, "-cpu");
+	add_argument(out, text_string(&cpu));
+	if (brand.length) {
+		text_addf(out, " -global");
+		add_argument(out, text_string(&brand));
+	}
+	text_addf(out, "\n");
+}
+
 static int write_qemu(struct text *out, struct text *warnings, const struct dump_list *list,
 		      const struct cpu_tables *tables, struct error *err)
 {
@@ -147,13 +189,13 @@ static int write_qemu(struct text *out, struct text *warnings, const struct dump
 
 	(void)tables;
 	for (size_t i = 0; i < list->count; i++) {
-		const struct cpu *cpu = &list->dumps[i].cpus[0].cpu;
+		const struct dump_cpu *cpu = &list->dumps[i].cpus[0];
 		struct realised realised;
 
-		if (realise(&realised, cpu, REALISE_BARE, &oldest, err) < 0)
+		if (realise_dump(&realised, &cpu->cpu, cpu, REALISE_BARE, &oldest, warnings, err) <
+		    0)
 			return -1;
-		text_addf(out, "-cpu %s%s%s\n", realised.model ? realised.model : "base",
-			  realised.qemu.length ? "," : "", text_string(&realised.qemu));
+		write_properties(out, &realised);
 		for (size_t j = 0; j < feature_count; j++)
 			if (feature_in(&realised.unavailable, (int)j))
 				text_addf(warnings, "%s: QEMU 7.2 has no property for it\n",
