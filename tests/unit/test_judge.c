@@ -878,6 +878,93 @@ START_TEST(a_report_without_cpuid)
 }
 END_TEST
 
+/* --- a kernel that is the subject --- */
+
+static void show_routine(const char *name, uint64_t address, const char *code, size_t length)
+{
+	struct observed_kernel *kernel = court.seen.kernel;
+	struct observed_routine *routine = &kernel->routines[kernel->routine_count++];
+
+	strcpy(routine->name, name);
+	routine->address = address;
+	routine->length = (uint16_t)length;
+	memcpy(routine->code, code, length);
+}
+
+/* A kernel with copy_page and clwb(); its golden picks say that copy_page is known to be wrong. */
+static void show_kernel(const char *copy_page, size_t length, const char *known)
+{
+	CLEANUP_FREE char *text =
+		xasprintf("vendor\tfamily\tmodel\tstepping\tname\tcopy_page@4k\tknown\n"
+			  "#depends\t\t\t\t\terms\t\n"
+			  "GenuineIntel\t6\t0x6A\t0\ticelake-x\trep-movsq\t%s\n",
+			  known);
+
+	put_file("expect/linux-6.1.tsv", text);
+	expectations_free(court.expectations);
+	court.expectations = read_expectations("linux", "6.1.0-57");
+	court.seen.kernel = xcalloc(1, sizeof(*court.seen.kernel));
+	strcpy(court.seen.kernel->flags, " erms");
+	show_routine("copy_page", 0x1000, copy_page, length);
+	show_routine("clean_cache_range", 0x2000, "\x66\x0F\xAE\x30\xC3", 5); /* clwb; ret */
+}
+
+#define REP_MOVSQ "\xF3\x48\xA5\xC3"
+#define LOOP_MOV  "\x48\x89\x07\x75\xFB\xC3"
+
+START_TEST(a_kernel)
+{
+	show_kernel(REP_MOVSQ, 4, "");
+	expect(VERDICT_PASS, "");
+	ck_assert_uint_eq(court.result.pick_count, 2);
+	ck_assert_str_eq(court.result.picks[0].says, "rep-movsq");
+	ck_assert_str_eq(court.result.picks[0].row, "copy_page");
+	ck_assert_uint_eq(court.result.picks[0].size, 4096);
+	ck_assert_str_eq(court.result.picks[1].operation, "clwb");
+	ck_assert_str_eq(court.result.picks[1].does, "clwb");
+	ck_assert_str_eq(court.result.kernel_seen->flags, " erms");
+	free(court.seen.kernel);
+}
+END_TEST
+
+START_TEST(a_kernel_that_is_known_to_be_wrong)
+{
+	show_kernel(LOOP_MOV, 6, "memset@any copy_page@4k: the reference");
+	expect(VERDICT_FAIL,
+	       "copy_page@4k: expected rep-movsq, says mov (row copy_page), does mov; "
+	       "known: the reference");
+	free(court.seen.kernel);
+}
+END_TEST
+
+START_TEST(a_kernel_that_is_wrong_elsewhere)
+{
+	show_kernel(LOOP_MOV, 6, "xcopy_page@4k copy_page@4kx: the reference");
+	expect(VERDICT_FAIL,
+	       "copy_page@4k: expected rep-movsq, says mov (row copy_page), does mov");
+	free(court.seen.kernel);
+}
+END_TEST
+
+START_TEST(a_kernel_with_a_lesser_flush)
+{
+	show_kernel(REP_MOVSQ, 4, "");
+	court.seen.kernel->routines[1].code[3] = 0x38; /* clflushopt */
+	expect(VERDICT_FAIL, "clwb@any: flushes with clflushopt; this CPU has clwb");
+	free(court.seen.kernel);
+}
+END_TEST
+
+START_TEST(a_kernel_of_which_nothing_is_seen)
+{
+	show_kernel(REP_MOVSQ, 4, "");
+	court.seen.kernel->routine_count = 0;
+	expect(VERDICT_FAIL, "copy_page@4k: no pick for copy_page@4k");
+	ck_assert_int_eq(court.result.picks[0].verdict, VERDICT_SKIP); /* clwb */
+	free(court.seen.kernel);
+}
+END_TEST
+
 START_TEST(verdicts_by_name)
 {
 	enum verdict verdict;
@@ -924,6 +1011,11 @@ Suite *suite_judge(void)
 	tcase_add_test(verdicts, no_expectation_excuses_a_lie);
 	tcase_add_test(verdicts, an_exception_ended_it);
 	tcase_add_test(verdicts, a_report_without_cpuid);
+	tcase_add_test(verdicts, a_kernel);
+	tcase_add_test(verdicts, a_kernel_that_is_known_to_be_wrong);
+	tcase_add_test(verdicts, a_kernel_that_is_wrong_elsewhere);
+	tcase_add_test(verdicts, a_kernel_with_a_lesser_flush);
+	tcase_add_test(verdicts, a_kernel_of_which_nothing_is_seen);
 	tcase_add_test(verdicts, verdicts_by_name);
 	suite_add_tcase(suite, verdicts);
 	return suite;

@@ -301,6 +301,75 @@ START_TEST(a_fault)
 }
 END_TEST
 
+/* --- a kernel that is the subject --- */
+
+START_TEST(a_kernel)
+{
+	CLEANUP_TEXT struct text stream = { 0 };
+	struct report_reader *reader = report_reader_new(1);
+	const struct observed_kernel *kernel;
+
+	FRAME(&stream, REPORT_START, 0, START);
+	FRAME(&stream, REPORT_ROUTINE, 0,
+	      "\x00\x10\x00\x81\xFF\xFF\xFF\xFF\x06"
+	      "memset\xF3\xAA\xC3");
+	FRAME(&stream, REPORT_CALLS, 0,
+	      "\x01"
+	      "a\x26\x00\x00\x00\x01"
+	      "b\x00\x00\x00\x00");
+	FRAME(&stream, REPORT_FACT, 0, "\x00\x00 fpu");
+	FRAME(&stream, REPORT_FACT, 0, "\x00\x00 vme");
+	FRAME(&stream, REPORT_FACT, 0,
+	      "\x01\x03mds"
+	      "Not affected\x1B");
+	report_feed(reader, stream.bytes, stream.length);
+	ck_assert_uint_eq(report_cpu(reader, 0)->malformed, 0);
+	kernel = report_cpu(reader, 0)->kernel;
+	ck_assert_ptr_nonnull(kernel);
+	ck_assert_uint_eq(kernel->routine_count, 1);
+	ck_assert_str_eq(kernel->routines[0].name, "memset");
+	ck_assert_uint_eq(kernel->routines[0].address, 0xFFFFFFFF81001000);
+	ck_assert_uint_eq(kernel->routines[0].length, 3);
+	ck_assert_uint_eq(kernel->routines[0].code[1], 0xAA);
+	ck_assert_uint_eq(kernel->calls_count, 2);
+	ck_assert_str_eq(kernel->calls[0].name, "a");
+	ck_assert_uint_eq(kernel->calls[0].count, 38);
+	ck_assert_str_eq(kernel->flags, " fpu vme");
+	ck_assert_uint_eq(kernel->vulnerability_count, 1);
+	ck_assert_str_eq(kernel->vulnerabilities[0].name, "mds");
+	ck_assert_str_eq(kernel->vulnerabilities[0].text, "Not affected\\x1b");
+	report_reader_free(reader);
+}
+END_TEST
+
+START_TEST(more_of_a_kernel_than_there_is_room_for)
+{
+	static const uint8_t routine[9 + REPORT_ROUTINE_MAX];
+	CLEANUP_TEXT struct text stream = { 0 };
+	struct report_reader *reader = report_reader_new(1);
+	const struct observed_kernel *kernel;
+	char flags[2 + 1000] = { 0 };
+
+	memset(flags + 2, 'x', sizeof(flags) - 2);
+	FRAME(&stream, REPORT_START, 0, START);
+	for (unsigned i = 0; i < 60; i++) {
+		add_frame(&stream, REPORT_ROUTINE, 0, routine, sizeof(routine));
+		FRAME(&stream, REPORT_CALLS, 0,
+		      "\x01"
+		      "a\x00\x00\x00\x00");
+		FRAME(&stream, REPORT_FACT, 0, "\x01\x00");
+		add_frame(&stream, REPORT_FACT, 0, flags, sizeof(flags));
+	}
+	report_feed(reader, stream.bytes, stream.length);
+	kernel = report_cpu(reader, 0)->kernel;
+	ck_assert_uint_eq(kernel->routine_count, REPORT_ROUTINES_MAX);
+	ck_assert_uint_eq(kernel->calls_count, REPORT_CALLS_MAX);
+	ck_assert_uint_eq(kernel->vulnerability_count, REPORT_FACTS_MAX);
+	ck_assert_uint_lt(strlen(kernel->flags), sizeof(kernel->flags));
+	report_reader_free(reader);
+}
+END_TEST
+
 /* --- traces --- */
 
 /* A pick of nothing but traces. */
@@ -371,6 +440,11 @@ static const struct lie {
 	LIE(REPORT_DONE, ""),
 	LIE(REPORT_DONE, "\x01\x01"), /* a byte too many */
 	LIE(REPORT_BEAT, "!"),
+	LIE(REPORT_ROUTINE, "\0\0\0\0\0\0\0\0\x02x"), /* a name beyond the frame */
+	LIE(REPORT_ROUTINE, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01xyz"), /* past the last address */
+	LIE(REPORT_CALLS, "\x01x\x01\x00"),				/* half a number */
+	LIE(REPORT_FACT, "\x02\x01x"),					/* no such fact */
+	LIE(REPORT_FACT, ""),
 };
 
 START_TEST(a_lie)
@@ -461,6 +535,8 @@ Suite *suite_observation(void)
 	tcase_add_test(tests, a_second_start_begins_anew);
 	tcase_add_test(tests, one_cpu_too_many);
 	tcase_add_test(tests, a_fault);
+	tcase_add_test(tests, a_kernel);
+	tcase_add_test(tests, more_of_a_kernel_than_there_is_room_for);
 	tcase_add_test(tests, a_trace_that_was_sent_before);
 	tcase_add_loop_test(tests, a_lie, 0, sizeof(lies) / sizeof(lies[0]));
 	tcase_add_test(tests, more_than_there_is_room_for);

@@ -124,11 +124,22 @@ START_TEST(what_is_written_is_read_alike)
 		result->edits[result->edit_count++] = xstrdup("-erms");
 		result->picks[0].size_known = false;
 		strcpy(result->picks[0].row, "skylake-x");
+		if (verdict == VERDICT_FAIL) {
+			result->kernel_seen = xcalloc(1, sizeof(*result->kernel_seen));
+			strcpy(result->kernel_seen->flags, " fpu rep_good");
+			strcpy(result->kernel_seen->vulnerabilities[0].name, "mds");
+			strcpy(result->kernel_seen->vulnerabilities[0].text, "Not affected");
+			result->kernel_seen->vulnerability_count = 1;
+			strcpy(result->kernel_seen->sites[0].name, "clear_page_erms");
+			result->kernel_seen->sites[0].count = 38;
+			result->kernel_seen->site_count = 1;
+		}
 		record_write(&once, result);
 		ck_assert_int_eq(record_read(read, once.bytes, once.length, NULL), 0);
 		record_write(&twice, read);
 		ck_assert_str_eq(once.bytes, twice.bytes);
 		ck_assert_int_eq(read->verdict, verdict);
+		ck_assert_int_eq(read->kernel_seen != NULL, verdict == VERDICT_FAIL);
 		ck_assert_str_eq(read->picks[0].row, "skylake-x");
 		ck_assert(!read->picks[0].size_known);
 		cell_result_free(read);

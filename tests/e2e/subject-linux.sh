@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The kernel as the subject: what it has patched for a few CPUs, and how that is judged.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+requires ls /boot/vmlinuz-* || requires ls /usr/lib/modules/*/vmlinuz || skip_all "no kernel to boot"
+
+if requires command -v python3; then
+	check "the golden picks are what the rules make" "$top/cpu-models/derive-linux" --check
+else
+	skip "the golden picks are what the rules make" "no python3"
+fi
+
+# value OPERATION FIELD CPU: of one pick.
+value()
+{
+	jq -r --arg op "$1" --arg cpu "$3" 'select(.cpu.name == $cpu) | .picks[] | select(.op == $op) | .'"$2" r/results.jsonl
+}
+
+is()
+{
+	[ "$1" = "$2" ] || { echo "'$1', not '$2'"; return 1; }
+}
+
+quirklab run --subject linux --results r skylake-x westmere-ep diamondrapids-x >out 2>err </dev/null && status=0 || status=$?
+check "every planned cell has one record" complete r
+check "the records are well formed" well_formed r/results.jsonl
+release=$(jq -r '.versions.kernel' r/results.jsonl | head -n 1)
+check "the kernel says what it is" is "$(jq -r '.image + "/" + .subject' r/results.jsonl | sort -u)" linux/linux
+case $release in
+6.1.* | 6.12.*) ;;
+*) skip "the picks" "no expected picks of $release"; finish; exit ;;
+esac
+
+check "clear_page with ERMS" is "$(value clear_page row skylake-x)" clear_page_erms
+check "clear_page with REP_GOOD" is "$(value clear_page row westmere-ep)" clear_page_rep
+check "copy_page with REP_GOOD" is "$(value copy_page does skylake-x)" rep-movsq
+check "clwb() is the best flush" is "$(value clwb does skylake-x) $(value clwb does westmere-ep)" "clwb clflush"
+check "two pass" is "$(jq -r 'select(.verdict == "pass") | .cpu.name' r/results.jsonl | sort | xargs)" "skylake-x westmere-ep"
+check "a family above 15 fails with its reference" \
+	has 'copy_page@4k: .*15b7ddcf66fb' <(jq -r 'select(.cpu.name == "diamondrapids-x") | .reason' r/results.jsonl)
+check "so the run fails" is "$status" 1
+check "every call site is counted" \
+	lines 3 <(jq -c 'select(.kernel.sites.clear_page_erms + .kernel.sites.clear_page_rep > 10)' r/results.jsonl)
+check "the kernel's flags are there" lines 3 <(jq -c 'select(.kernel.flags | index("fpu"))' r/results.jsonl)
+check "what it says of vulnerabilities is there" \
+	lines 3 <(jq -c 'select(.kernel.vulnerabilities.spectre_v2)' r/results.jsonl)
+exits 0 "a pass for git bisect" run --subject linux --bisect --results b --append clearcpuid=clwb westmere-ep
+exits 125 "what no kernel is tells nothing" run --subject linux --bisect --results n --kernel "$top/README.md" westmere-ep
+finish
