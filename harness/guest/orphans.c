@@ -18,8 +18,12 @@
 #define ARGUMENTS_MOST 65536
 #define SCAN_EVERY_MS  20
 
-/* A zombie has no arguments, so a killed process is not found twice. */
-static bool names_folder(const char *pid, const char *folder)
+/* libvirt gives it to each QEMU, also to one that it only asks. A reader of a log has it not. */
+#define QEMU_ARGUMENT "\0-no-user-config"
+
+/* A QEMU that names the folder. A zombie has no arguments, so a killed process is not found twice.
+ */
+static bool belongs(const char *pid, const char *folder)
 {
 	CLEANUP_FREE char *arguments = NULL;
 	CLEANUP_FD int fd = -1;
@@ -38,7 +42,8 @@ static bool names_folder(const char *pid, const char *folder)
 			break;
 		length += (size_t)got;
 	}
-	return memmem(arguments, length, folder, strlen(folder)) != NULL;
+	return memmem(arguments, length, folder, strlen(folder)) &&
+	       memmem(arguments, length, QEMU_ARGUMENT, sizeof(QEMU_ARGUMENT));
 }
 
 /* How many there are; end: each gets a SIGKILL, and counts where it could be given. */
@@ -55,7 +60,7 @@ static size_t count_once(const char *folder, bool end)
 
 		if (!isdigit((unsigned char)entry->d_name[0]) || pid == getpid())
 			continue;
-		if (names_folder(entry->d_name, folder) && (!end || kill(pid, SIGKILL) == 0))
+		if (belongs(entry->d_name, folder) && (!end || kill(pid, SIGKILL) == 0))
 			count++;
 	}
 	closedir(proc);

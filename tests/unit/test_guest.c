@@ -567,13 +567,15 @@ START_TEST(sweep_takes_what_nobody_holds)
 }
 END_TEST
 
-/* A process that names the file among its arguments and does not end by itself. */
-static pid_t start_follower(const char *file)
+/* A process that names the file among its arguments and does not end by itself; as a QEMU has them,
+ * or as one that reads the file. */
+static pid_t start_follower(const char *file, bool qemu)
 {
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		execlp("tail", "tail", "-f", file, NULL);
+		close(STDERR_FILENO); /* there is no file -no-user-config */
+		execlp("tail", "tail", "-qf", "--", file, qemu ? "-no-user-config" : NULL, NULL);
 		_exit(127);
 	}
 	usleep(50000); /* until it is tail */
@@ -597,17 +599,21 @@ START_TEST(orphans_by_folder)
 	CLEANUP_FREE char *mine = xasprintf("%s/mine", folder);
 	CLEANUP_FREE char *inside = xasprintf("%s/mine/file", folder);
 	CLEANUP_FREE char *beside = xasprintf("%s/mine2", folder);
-	pid_t orphan, neighbour;
+	pid_t orphan, neighbour, reader;
 
 	ck_assert_int_eq(folder_make(mine, NULL), 0);
 	make_file(inside, "");
 	make_file(beside, "");
-	orphan = start_follower(inside);
-	neighbour = start_follower(beside);
+	orphan = start_follower(inside, true);
+	neighbour = start_follower(beside, true);
+	reader = start_follower(inside, false);
 	ck_assert_uint_eq(orphans_end(mine, 0, 1000), 1);
 	ck_assert(ends_within(orphan, 1));
 	ck_assert_int_eq(kill(neighbour, 0), 0);
 	ck_assert_int_eq(waitpid(neighbour, NULL, WNOHANG), 0);
+	ck_assert_int_eq(waitpid(reader, NULL, WNOHANG), 0);
+	kill(reader, SIGKILL);
+	waitpid(reader, NULL, 0);
 	kill(neighbour, SIGKILL);
 	waitpid(neighbour, NULL, 0);
 }
@@ -655,7 +661,7 @@ START_TEST(supervisor_ends_what_is_left)
 	ck_assert_int_eq(root_open(&root, &err), 0);
 	file = xasprintf("%s/lock", root.path);
 	harness = start_harness(root.path, false);
-	orphan = start_follower(file);
+	orphan = start_follower(file, true);
 	ck_assert_int_eq(kill(orphan, 0), 0);
 	ck_assert(exists(root.path));
 	begin = clock_seconds();
@@ -752,6 +758,31 @@ START_TEST(capabilities_travel)
 }
 END_TEST
 
+START_TEST(capabilities_stay_out_of_anothers_home)
+{
+	CLEANUP_FREE char *root = xasprintf("%s/root", folder);
+	CLEANUP_FREE char *from = xasprintf("%s/cache/qemu/capabilities", root);
+	CLEANUP_FREE char *probed = xasprintf("%s/abc.xml", from);
+	CLEANUP_FREE char *theirs = xasprintf("%s/theirs", folder);
+	CLEANUP_FREE char *taken = xasprintf("%s/quirklab", theirs);
+	CLEANUP_FREE char *home = xasprintf("%s/home", folder);
+	CLEANUP_FREE char *kept = xasprintf("%s/.cache/quirklab/capabilities/abc.xml", home);
+
+	if (geteuid()) /* nobody else can give a folder away */
+		return;
+	ck_assert_int_eq(folder_make(from, NULL), 0);
+	ck_assert_int_eq(folder_make(theirs, NULL), 0);
+	ck_assert_int_eq(folder_make(home, NULL), 0);
+	make_file(probed, "<qemuCaps/>");
+	ck_assert_int_eq(chown(theirs, 65534, 65534), 0);
+	setenv("XDG_CACHE_HOME", theirs, 1);
+	setenv("HOME", home, 1);
+	capability_cache_save(root);
+	ck_assert(!exists(taken));
+	ck_assert(exists(kept));
+}
+END_TEST
+
 START_TEST(last_words)
 {
 	CLEANUP_TEXT struct text log = { 0 };
@@ -843,6 +874,7 @@ Suite *suite_guest(void)
 	tcase_add_test(machine, supervisor_forgets);
 	tcase_add_test(machine, reaper_takes_only_orphans);
 	tcase_add_test(machine, capabilities_travel);
+	tcase_add_test(machine, capabilities_stay_out_of_anothers_home);
 	tcase_add_test(machine, last_words);
 	tcase_add_test(machine, hypervisor_that_refuses);
 	tcase_add_test(machine, no_hypervisor);
