@@ -3,9 +3,12 @@
 #include "harness/guest/capability_cache.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <pwd.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "harness/util/cleanup.h"
 #include "harness/util/file.h"
@@ -14,6 +17,19 @@
 /* Such a file is some 200 KiB. */
 #define FILE_MOST (8 << 20)
 
+/* After su or sudo it may still be the other user's, whose files are not to be trusted, nor to be
+ * made ours. */
+static bool is_own(const char *path)
+{
+	struct stat status;
+
+	if (!path || path[0] != '/')
+		return false;
+	if (stat(path, &status) < 0)
+		return errno == ENOENT; /* is made */
+	return status.st_uid == geteuid();
+}
+
 static char *cache_folder(void)
 {
 	const char *cache = getenv("XDG_CACHE_HOME");
@@ -21,9 +37,9 @@ static char *cache_folder(void)
 	char room[4096];
 	struct passwd entry, *found = NULL;
 
-	if (cache && cache[0] == '/')
+	if (is_own(cache))
 		return xasprintf("%s/quirklab/capabilities", cache);
-	if (!home || home[0] != '/') {
+	if (!is_own(home)) {
 		if (getpwuid_r(geteuid(), &entry, room, sizeof(room), &found) || !found)
 			return NULL;
 		home = found->pw_dir;
