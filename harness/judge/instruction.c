@@ -184,6 +184,30 @@ static void classify(struct act *act, const ZydisDecodedInstruction *instruction
 	name_store(act, instruction, operands, named);
 }
 
+/* The registers that address memory. clzero's is implied; it is no operand in memory. */
+static void note_bases(struct act *act, const ZydisDecodedInstruction *instruction,
+		       const ZydisDecodedOperand *operands)
+{
+	for (int i = 0; i < instruction->operand_count; i++) {
+		const ZydisDecodedOperand *operand = &operands[i];
+		int number;
+
+		if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY)
+			continue;
+		number = general_number(operand->mem.base);
+		if (number < 0)
+			continue;
+		if (act->kind == ACT_FLUSH)
+			act->flush_by |= 1u << number;
+		else if (operand->mem.type == ZYDIS_MEMOP_TYPE_AGEN)
+			continue;
+		else if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+			act->stores_by |= 1u << number;
+		else
+			act->loads_by |= 1u << number;
+	}
+}
+
 static bool is_direct(const ZydisDecodedInstruction *instruction,
 		      const ZydisDecodedOperand *operands)
 {
@@ -225,6 +249,7 @@ void instruction_decode(struct act *act, const uint8_t *bytes, size_t length, ui
 		return;
 	act->kind = ACT_NONE;
 	classify(act, &instruction, operands, stack);
+	note_bases(act, &instruction, operands);
 	follow_registers(stack, &instruction, operands);
 	act->length = instruction.length;
 	act->flow = flow_of(&instruction, operands);

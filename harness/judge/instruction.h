@@ -28,12 +28,15 @@ struct act {
 	enum act_kind kind;
 	unsigned length; /* in bytes; 0 where it is unknown */
 	enum act_flow flow;
-	char name[16];	 /* "rep-stosb", "mov-ymm", "clwb", "sfence" */
-	unsigned width;	 /* ACT_STORE: bytes of one round */
-	bool cached;	 /* ACT_STORE: the bytes stay in the cache until something flushes them */
-	bool repeats;	 /* ACT_STORE: a rep prefix; each round is one of many */
-	bool jumps_back; /* a direct jump to `target`, an offset at or below its own */
-	int64_t target;	 /* of a direct jump, branch or call; an offset like its own */
+	char name[16];	   /* "rep-stosb", "mov-ymm", "clwb", "sfence" */
+	unsigned width;	   /* ACT_STORE: bytes of one round */
+	bool cached;	   /* ACT_STORE: the bytes stay in the cache until something flushes them */
+	bool repeats;	   /* ACT_STORE: a rep prefix; each round is one of many */
+	uint16_t loads_by; /* a bit for each general register that is the base of what is loaded, */
+	uint16_t stores_by; /* stored, */
+	uint16_t flush_by;  /* or flushed */
+	bool jumps_back;    /* a direct jump to `target`, an offset at or below its own */
+	int64_t target;	    /* of a direct jump, branch or call; an offset like its own */
 };
 
 /* Which general registers hold addresses of the stack, in the hardware's numbering. */

@@ -65,6 +65,23 @@ static void decode_steps(struct analysis *out, const struct observation *observa
 	}
 }
 
+/* A flush by a register that only loads go by is one of the source: it writes nothing back. */
+static void drop_flushes_of_source(struct analysis *analysis)
+{
+	unsigned loads = 0, stores = 0;
+
+	for (size_t i = 0; i < analysis->count; i++) {
+		loads |= analysis->steps[i].act.loads_by;
+		stores |= analysis->steps[i].act.stores_by;
+	}
+	for (size_t i = 0; i < analysis->count; i++) {
+		struct act *act = &analysis->steps[i].act;
+
+		if (act->kind == ACT_FLUSH && act->flush_by & loads & ~stores)
+			act->kind = ACT_NONE;
+	}
+}
+
 /* Marks the flush and the cached stores of a loop that has both: `jump` closes it. A round that
  * stores more than its flushes reach leaves lines in the cache: that is no copy that flushes. */
 static void mark_copy(struct analysis *analysis, const struct step *jump)
@@ -129,6 +146,7 @@ static void analyse(struct analysis *out, const struct observation *observation,
 {
 	*out = (struct analysis){ 0 };
 	decode_steps(out, observation, trace);
+	drop_flushes_of_source(out);
 	for (size_t i = 0; i < out->count; i++)
 		if (out->steps[i].act.jumps_back && out->steps[i].rounds >= 2) /* not a tail call */
 			mark_copy(out, &out->steps[i]);

@@ -63,6 +63,8 @@ enum instruction {
 	BACK_4,
 	BACK_12,
 	BACK_18,
+	FLUSH_SOURCE,
+	FLUSH_OTHER,
 	BAD,
 	UNREAD,
 };
@@ -101,6 +103,8 @@ static const struct bytes encodings[] = {
 	[BACK_4] = BYTES("\x75\xFC"),			 /* jnz to 2 bytes before it */
 	[BACK_12] = BYTES("\x75\xF4"),			 /* jnz to 10 bytes before it */
 	[BACK_18] = BYTES("\x75\xEE"),			 /* jnz to 16 bytes before it */
+	[FLUSH_SOURCE] = BYTES("\x66\x0F\xAE\x3E"),	 /* clflushopt (%rsi) */
+	[FLUSH_OTHER] = BYTES("\x66\x41\x0F\xAE\x38"),	 /* clflushopt (%r8) */
 	[BAD] = BYTES("\x06"),				 /* push %es: none in 64-bit mode */
 	[UNREAD] = BYTES("\x90"),
 };
@@ -265,6 +269,23 @@ static const struct deed_row {
 	  FLUSHED,
 	  "mov-zmm",
 	  "mov-zmm; clflushopt",
+	  "clflushopt" },
+	/* what is flushed is the source: no copy of that kind, and no tail written back */
+	{ { .steps = { { LOAD, 7 }, { MOV_64, 7 }, { FLUSH_SOURCE, 7 }, { BACK_12, 7 } } },
+	  0,
+	  "mov",
+	  "mov",
+	  "" },
+	{ { .steps = { { LOAD, 7 }, { MOVNTI, 7 }, { MOV_8, 3 }, { FLUSH_SOURCE, 1 } } },
+	  CACHED,
+	  "movnti",
+	  "movnti; head/tail mov",
+	  "" },
+	/* by a register that is neither's it may be what was kept of the destination */
+	{ { .steps = { { LOAD, 7 }, { MOVNTI, 7 }, { MOV_8, 3 }, { FLUSH_OTHER, 1 } } },
+	  FLUSHED | CACHED,
+	  "movnti",
+	  "movnti; head/tail mov + clflushopt",
 	  "clflushopt" },
 	/* a copy whose tail goes another way */
 	{ { .steps = { { LOAD, 7 },
