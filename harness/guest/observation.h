@@ -84,7 +84,7 @@ struct observation { /* one CPU */
 	uint64_t fault_rip, fault_cr2;
 	char note[256];
 	struct observed_kernel *kernel; /* NULL: nothing of it was reported; owned */
-	unsigned malformed; /* frames of this CPU whose payload did not parse */
+	unsigned malformed;		/* frames of this CPU whose payload did not parse */
 };
 
 /* A reader of one guest's report stream. It keeps partial frames between calls. */

@@ -10,9 +10,9 @@
 
 struct plan_options {
 	enum guest_image image;
-	const char *subject; /* "dispatch", or "linux": the kernel of a Linux image itself */
-	unsigned jobs;	     /* guests at once on each connection, 1.. */
-	unsigned pack;	     /* CPUs of a rack, 1..200; 1: one guest each */
+	const char *subject;	/* "dispatch", or "linux": the kernel of a Linux image itself */
+	unsigned jobs;		/* guests at once on each connection, 1.. */
+	unsigned pack;		/* CPUs of a rack, 1..200; 1: one guest each */
 	unsigned shard, shards; /* 1..shards; 0, 0: all */
 	double timeout_scale;
 	const char *kernel; /* the bare ELF, or the Linux kernel */
@@ -21,7 +21,7 @@ struct plan_options {
 };
 
 struct plan_cell {
-	const struct cpu *cpu; /* borrowed from the list that the plan was made of */
+	const struct cpu *cpu;	      /* borrowed from the list that the plan was made of */
 	char name[CPU_NAME_MAX + 64]; /* NAME/IMAGE/SUBJECT */
 	bool finished;		      /* a result is there already (--resume) */
 };
@@ -37,11 +37,12 @@ int plan_make(struct plan *plan, const struct cpu_list *cpus, const struct plan_
 	      struct error *err);
 void plan_free(struct plan *plan);
 
-/* How many racks `cells` cells make, at most `pack` CPUs each: as few as that allows, then more until
- * `workers` that run them at once get the same number each, unless racks become small. */
+/* How many racks `cells` cells make, at most `pack` CPUs each: as few as that allows, then more
+ * until `workers` that run them at once get the same number each, unless racks become small. */
 size_t plan_racks(size_t cells, size_t pack, size_t workers);
 
-/* --- the results directory: plan.jsonl, results.jsonl, cells/CELL/{console,report,qemu}.log ------- */
+/* --- the results directory: plan.jsonl, results.jsonl, cells/CELL/{console,report,qemu}.log
+ * ------- */
 struct results;
 /* path NULL: ./results/DATE-TIME, and ./results/latest points to it. resume: goes on with path, or
  * latest: reads its plan (ERROR_INPUT where it is not this one), marks finished cells, and cuts a
@@ -61,7 +62,8 @@ int results_logs(struct results *results, const char *const *cells, size_t count
 		 const struct guest_result *guest, struct error *err);
 void results_close(struct results *results);
 
-/* --- running it -------------------------------------------------------------------------------- */
+/* --- running it --------------------------------------------------------------------------------
+ */
 struct schedule_events {
 	void *context;
 	/* One call at a time, from any thread, in order of finishing. */
@@ -70,10 +72,10 @@ struct schedule_events {
 	bool (*stop)(void *context);
 };
 /*
- * Runs every unfinished cell: packs bare cells of base type into racks, boots them `jobs` at a time on
- * each connection, judges, records. Cells of a rack that died run again alone (their first try); hung,
- * crashed and error cells are retried once. Returns 0 when every planned cell has a result, -1 with
- * ERROR_LAB where the results could not be written or it was interrupted.
+ * Runs every unfinished cell: packs bare cells of base type into racks, boots them `jobs` at a time
+ * on each connection, judges, records. Cells of a rack that died run again alone (their first try);
+ * hung, crashed and error cells are retried once. Returns 0 when every planned cell has a result,
+ * -1 with ERROR_LAB where the results could not be written or it was interrupted.
  */
 int schedule_run(const struct plan *plan, const struct plan_options *options,
 		 struct connection *const *connections, size_t connection_count,
