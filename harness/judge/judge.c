@@ -69,6 +69,13 @@ static unsigned debts_of(const char *operation, const char *path)
 	return 0;
 }
 
+/* Operations that are over when they return: no caller fences for them. */
+static bool orders_itself(const char *operation)
+{
+	return !strcmp(operation, "clear_page") || !strcmp(operation, "clear_extent") ||
+	       !strcmp(operation, "memset");
+}
+
 /* The flush to use, best first: clwb keeps the line, clflushopt is unordered, clflush is always
  * there. */
 static const char *best_flush(const struct cpu *seen)
@@ -87,6 +94,8 @@ static bool check_debts(struct pick *pick, const struct hearing *hearing, const 
 	unsigned owed = debts_of(pick->operation, deed->path);
 	const char *best = best_flush(&hearing->seen);
 
+	if (deed->weak && orders_itself(pick->operation)) /* be it in a head or a tail */
+		owed |= OWES_FENCE;
 	if (!owed || pick->executable == REPORT_EXECUTABLE_NO) /* cannot get that far on this CPU */
 		return true;
 	if (!deed->returned) {

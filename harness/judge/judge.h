@@ -41,8 +41,9 @@ struct deed {
 	bool returned;	 /* the call was seen to its return */
 	bool fence_last; /* an sfence (or mfence) after the last store or flush */
 	bool cached;	 /* there are cached stores beside the main ones: a head or a tail */
-	bool flushes;	 /* every cached store is followed by a flush instruction */
-	char flush[16];	 /* what flushes head and tail: clwb, clflushopt, clflush, "mixed", or "" */
+	bool weak;    /* there are stores past the cache or clzero, in the main path or beside it */
+	bool flushes; /* every cached store is followed by a flush instruction */
+	char flush[16]; /* what flushes head and tail: clwb, clflushopt, clflush, "mixed", or "" */
 };
 void witness_decode(struct deed *out, const struct observation *observation,
 		    const struct observed_pick *pick);

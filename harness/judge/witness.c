@@ -211,9 +211,11 @@ static void fill_order(struct deed *out, const struct analysis *analysis)
 
 	out->fence_last = fence && (!store || fence > store);
 	out->flushes = all_flushed(analysis);
-	for (size_t i = 0; i < analysis->class_count; i++)
+	for (size_t i = 0; i < analysis->class_count; i++) {
+		out->weak |= !analysis->classes[i].cached;
 		out->cached |=
 			analysis->classes[i].cached && &analysis->classes[i] != analysis->main;
+	}
 	for (size_t i = 0; i < analysis->count; i++) {
 		const struct step *step = &analysis->steps[i];
 

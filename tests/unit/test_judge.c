@@ -693,6 +693,17 @@ START_TEST(no_fence)
 }
 END_TEST
 
+START_TEST(no_fence_behind_a_weak_tail)
+{
+	static const struct script unfenced = { .steps = { { MOV_64, 7 }, { MOVNTI, 2 } } };
+
+	court.asked.edits[court.asked.edit_count++] = xstrdup("-erms"); /* nothing is expected */
+	testify("clear_extent", "llc", "mov", &unfenced);
+	testify("memcpy_flushcache", "4k", "movnti", &good_copy);
+	expect(VERDICT_FAIL, "clear_extent@llc: mov without a fence after the last store");
+}
+END_TEST
+
 START_TEST(not_to_the_return)
 {
 	testify("clear_extent", "llc", "movnti", &abandoned);
@@ -1017,6 +1028,7 @@ Suite *suite_judge(void)
 	tcase_add_test(verdicts, a_wrong_path);
 	tcase_add_test(verdicts, says_one_thing_and_does_another);
 	tcase_add_test(verdicts, no_fence);
+	tcase_add_test(verdicts, no_fence_behind_a_weak_tail);
 	tcase_add_test(verdicts, not_to_the_return);
 	tcase_add_test(verdicts, an_unflushed_tail);
 	tcase_add_test(verdicts, a_lesser_flush);
