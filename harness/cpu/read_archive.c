@@ -68,6 +68,7 @@ static void read_cpus(struct reading *reading, struct archive *archive)
 {
 	CLEANUP_FREE char *bytes = xmalloc(ENTRY_BYTES_MAX + 1);
 	struct archive_entry *entry;
+	uint64_t unpacked = 0;
 	int result = ARCHIVE_OK;
 
 	for (size_t i = 0; i < ENTRIES_MAX; i++) {
@@ -77,7 +78,9 @@ static void read_cpus(struct reading *reading, struct archive *archive)
 		result = archive_read_next_header(archive, &entry);
 		if (result != ARCHIVE_OK && result != ARCHIVE_WARN)
 			break;
-		if ((uint64_t)archive_filter_bytes(archive, 0) > DUMP_BYTES_MAX) {
+		/* Before it is unpacked: passing over an entry unpacks it too. */
+		unpacked += (uint64_t)archive_entry_size(entry);
+		if (unpacked > DUMP_BYTES_MAX || archive_entry_size(entry) < 0) {
 			reading_warn(reading, 0,
 				     "the archive unpacks to more than %u MB: the rest is "
 				     "left out",
