@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which of the differences between two CPUs make a dispatcher pick another path: the smallest sets of
- * bits and identity fields that, taken over from one CPU to the other, take the pick over as well.
+ * Which of the differences between two CPUs make a dispatcher pick another path: the smallest sets
+ * of bits and identity fields that, taken over from one CPU to the other, take the pick over as
+ * well.
  */
 #ifndef QUIRKLAB_LAB_BISECT_H
 #define QUIRKLAB_LAB_BISECT_H
@@ -24,7 +25,7 @@ struct flip {
 	int bit; /* of FLIP_BIT: the feature */
 };
 
-#define FLIPS_MAX	24
+#define FLIPS_MAX     24
 #define FLIP_SETS_MAX 16
 
 /* The fields and bits of those a dispatcher looks at in which the two differ. A bit that a source

@@ -3,8 +3,12 @@
 #include "lab/images.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "harness/util/cleanup.h"
 #include "harness/util/file.h"
@@ -20,6 +24,29 @@ static int write_agent(const char *path, struct error *err)
 	return initramfs_write(path, agent, err);
 }
 
+/* A folder younger than this may belong to a run that has not locked it yet. */
+#define SWEEP_SECONDS 60
+
+/* Removes the folders of runs that were killed: this user's, and nobody holds their lock. */
+static void sweep(const char *base)
+{
+	CLEANUP_FREE char *pattern = xasprintf("%s/quirklab-initramfs.??????", base);
+	glob_t found;
+
+	if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		CLEANUP_FD int fd = open(found.gl_pathv[i],
+					 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		struct stat st;
+
+		if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+		    time(NULL) - st.st_mtime > SWEEP_SECONDS && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			folder_remove(found.gl_pathv[i], NULL);
+	}
+	globfree(&found);
+}
+
 /* Without a place: into a folder that QEMU's own user can search, for this run alone. */
 static int write_initramfs(struct images *images, struct error *err)
 {
@@ -28,13 +55,19 @@ static int write_initramfs(struct images *images, struct error *err)
 
 	images->initrd = images->place;
 	if (!images->place) {
-		folder = xasprintf("%s/quirklab-XXXXXX", base && *base ? base : "/tmp");
+		if (!base || !*base)
+			base = "/tmp";
+		sweep(base);
+		folder = xasprintf("%s/quirklab-initramfs.XXXXXX", base);
 		if (!mkdtemp(folder) || chmod(folder, 0755) < 0) {
 			error_set(err, ERROR_LAB, "%s: %s", folder, strerror(errno));
 			free(folder);
 			return -1;
 		}
 		images->folder = folder;
+		images->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (images->lock >= 0)
+			flock(images->lock, LOCK_SH);
 		images->initrd = images->made = xasprintf("%s/initramfs", folder);
 	}
 	return images->write ? images->write(images->initrd, err)
@@ -46,8 +79,7 @@ int images_find(struct images *images, enum guest_image image, const char *kerne
 {
 	images->kernel = kernel;
 	if (!kernel) {
-		images->found =
-			image == GUEST_LINUX ? kernel_find(err) : path_image("bare.elf");
+		images->found = image == GUEST_LINUX ? kernel_find(err) : path_image("bare.elf");
 		if (!images->found)
 			return -1;
 		if (access(images->found, R_OK) < 0)
@@ -60,8 +92,11 @@ int images_find(struct images *images, enum guest_image image, const char *kerne
 
 void images_free(struct images *images)
 {
-	if (images->folder)
+	if (images->folder) {
 		folder_remove(images->folder, NULL);
+		if (images->lock >= 0)
+			close(images->lock);
+	}
 	free(images->folder);
 	free(images->made);
 	free(images->found);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What guests boot: the bare image, or a kernel with an initramfs that is made for this run alone. */
+/* What guests boot: the bare image, or a kernel with an initramfs that is made for this run alone.
+ */
 #ifndef QUIRKLAB_LAB_IMAGES_H
 #define QUIRKLAB_LAB_IMAGES_H
 
@@ -9,8 +10,9 @@ struct images {
 	const char *kernel; /* what was asked for, or found */
 	const char *initrd; /* NULL: none */
 	const char *place;  /* set before images_find: the file for the initramfs, which stays */
-	int (*write)(const char *path, struct error *err); /* set before: makes it; NULL: the agent */
-	char *found, *folder, *made; /* owned; the folder goes with images_free */
+	int (*write)(const char *path,
+		     struct error *err); /* set before: makes it; NULL: the agent */
+	char *found, *folder, *made;	 /* owned; the folder goes with images_free */
 };
 
 /* kernel: the user's, or NULL: the built bare image, the newest installed kernel. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* quirklab repro: a guest that presents the CPU of a report, and what its dispatcher picks there. */
+/* quirklab repro: a guest that presents the CPU of a report, and what its dispatcher picks there.
+ */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +50,8 @@ static int exit_status(const struct repro_options *options, enum verdict verdict
 	}
 }
 
-/* --- what needs no hypervisor goes first ---------------------------------------------------------- */
+/* --- what needs no hypervisor goes first
+ * ---------------------------------------------------------- */
 
 static int read_input(struct repro *repro, const char *word, struct error *err)
 {
@@ -94,7 +96,8 @@ static int open_guest(struct repro *repro, struct error *err)
 			    &guest->hypervisor, &repro->notes, err);
 }
 
-/* --- the guest ----------------------------------------------------------------------------------- */
+/* --- the guest -----------------------------------------------------------------------------------
+ */
 
 static int boot(struct repro *repro, double started)
 {

@@ -35,21 +35,24 @@ struct repro_options {
 /* Returns as options_parse does. */
 int repro_options_parse(struct repro_options *options, int argc, char **argv, struct error *err);
 
-/* --- the CPU (repro_target.c) ---------------------------------------------------------------------- */
+/* --- the CPU (repro_target.c)
+ * ---------------------------------------------------------------------- */
 
 struct repro_target {
-	struct cpu cpu;	     /* as asked, edits applied */
-	struct dump dump;    /* its leaves, of the first of its CPUs; of a CPU of a table, its bits */
+	struct cpu cpu;	  /* as asked, edits applied */
+	struct dump dump; /* its leaves, of the first of its CPUs; of a CPU of a table, its bits */
 	bool from_file;
-	const struct cpu *row; /* of the catalogue, by identity; NULL: none. Borrowed of the tables */
+	const struct cpu
+		*row; /* of the catalogue, by identity; NULL: none. Borrowed of the tables */
 };
 
 /* A SPEC, a file with or without edits, "-" or "host", that means one CPU with an identity. */
-int repro_target_read(struct repro_target *target, const char *word, const struct cpu_tables *tables,
-		      struct error *err);
+int repro_target_read(struct repro_target *target, const char *word,
+		      const struct cpu_tables *tables, struct error *err);
 void repro_target_free(struct repro_target *target);
 
-/* --- what is expected of it (repro_expected.c) ------------------------------------------------------- */
+/* --- what is expected of it (repro_expected.c)
+ * ------------------------------------------------------- */
 
 enum repro_source {
 	EXPECTED_TABLE,	 /* the CPU is one of a table */
@@ -59,14 +62,17 @@ enum repro_source {
 
 struct repro_expected {
 	enum repro_source source;
-	struct given_picks given;  /* of EXPECTED_ROW and EXPECTED_REPLAY */
-	char differs[256];	   /* why it is not the row: the bits and fields, "" where there is no row */
-	struct feature_set open;   /* bits that the source leaves open and that change a pick: taken as off */
+	struct given_picks given; /* of EXPECTED_ROW and EXPECTED_REPLAY */
+	char differs[256]; /* why it is not the row: the bits and fields, "" where there is no row
+			    */
+	struct feature_set
+		open; /* bits that the source leaves open and that change a pick: taken as off */
 };
 void repro_expect(struct repro_expected *out, const struct repro_target *target,
 		  const struct expectations *expectations);
 
-/* --- the guest (repro_boot.c) ------------------------------------------------------------------------ */
+/* --- the guest (repro_boot.c)
+ * ------------------------------------------------------------------------ */
 
 struct repro_guest {
 	struct connection *connection;
@@ -76,32 +82,35 @@ struct repro_guest {
 	double timeout_scale;
 };
 
-/* Boots the CPU, a second time where the first is hung, crashed or an error, and judges it. *seen gets
- * the leaves that the guest saw. */
+/* Boots the CPU, a second time where the first is hung, crashed or an error, and judges it. *seen
+ * gets the leaves that the guest saw. */
 void repro_boot(struct cell_result *result, struct cpuid_dump *seen, struct repro_guest *guest,
 		const struct cpu *cpu, const struct realised *realised,
 		const struct expectations *expectations, const struct repro_expected *expected);
 
-/* --- a guest for people (repro_people.c) --------------------------------------------------------------- */
+/* --- a guest for people (repro_people.c)
+ * --------------------------------------------------------------- */
 
 /* A name for a domain and for files: the CPU's, without what a path or libvirt would not take. */
 char *repro_name(const struct cpu *cpu);
 /* --print-xml and --print-qemu, on standard output. */
 /* What is presented otherwise than asked, on standard error. */
 void repro_print_notes(const struct text *notes);
-int repro_print(const struct repro_options *options, struct repro_guest *guest, const struct cpu *cpu,
-		const struct realised *realised, struct error *err);
+int repro_print(const struct repro_options *options, struct repro_guest *guest,
+		const struct cpu *cpu, const struct realised *realised, struct error *err);
 
 /* --keep: starts it, and says how to reach and to end it. */
 int repro_keep(struct repro_guest *guest, const struct cpu *cpu, const struct realised *realised,
 	       struct error *err);
 
-/* The guest says on its console what it is and what it picks: images/bare/main.c, images/linux/agent.c. */
+/* The guest says on its console what it is and what it picks: images/bare/main.c,
+ * images/linux/agent.c. */
 #define REPRO_TEXT_WORDS "quirklab_text=1"
 /* The kernel command line of an image, with more words (""). Caller frees. */
 char *repro_cmdline(enum guest_image image, const char *words);
 
-/* --- with a person at it (repro_attend.c) --------------------------------------------------------------- */
+/* --- with a person at it (repro_attend.c)
+ * --------------------------------------------------------------- */
 
 /* The initramfs of a guest with a shell. */
 int repro_shell_initramfs(const char *path, struct error *err);
@@ -110,7 +119,8 @@ int repro_shell(struct repro_guest *guest, const struct realised *realised, stru
 /* Prints how to connect, then the console, until the guest ends. */
 int repro_gdb(struct repro_guest *guest, const struct realised *realised, struct error *err);
 
-/* --- what makes the pick another than that of another CPU (repro_against.c) --------------------------- */
+/* --- what makes the pick another than that of another CPU (repro_against.c)
+ * --------------------------- */
 
 struct repro_against {
 	const struct repro_target *a, *b;
@@ -123,7 +133,8 @@ int repro_against(const struct repro_against *against, enum verdict *worst, stru
 /* Whether there is such an operation, and class. */
 int repro_check_operation(const char *operation, struct error *err);
 
-/* --- what is told of it (repro_write.c) --------------------------------------------------------------- */
+/* --- what is told of it (repro_write.c)
+ * --------------------------------------------------------------- */
 
 struct repro_story {
 	const struct repro_target *target;

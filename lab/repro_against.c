@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* `quirklab repro A --against B --op OP`: what makes A's pick differ from B's; then a guest is asked. */
+/* `quirklab repro A --against B --op OP`: what makes A's pick differ from B's; then a guest is
+ * asked. */
 #include <stdio.h>
 #include <string.h>
 
@@ -49,9 +50,9 @@ static int confirm(const struct repro_against *against, const struct question *q
 	const char *operation = dispatch_operation_name(question->class->operation);
 
 	target.cpu = flipped(question, set);
-	expected.given.list[expected.given.count++] = (struct given_pick){
-		operation, question->class->name, dispatch_path_name(question->wanted)
-	};
+	expected.given.list[expected.given.count++] =
+		(struct given_pick){ operation, question->class->name,
+				     dispatch_path_name(question->wanted) };
 	if (realise_dump(&realised, &target.cpu, &target.dump.cpus[0], REALISE_BARE,
 			 &against->guest->hypervisor, &notes, err) < 0)
 		return -1;

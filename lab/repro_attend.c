@@ -17,22 +17,21 @@
 #define PENDING_MAX 4096
 
 /*
- * PID 1 of a guest with a shell. The variables are words of the kernel's command line. READY is what it
- * says before it reads: what is typed earlier would be lost.
+ * PID 1 of a guest with a shell. The variables are words of the kernel's command line. READY is
+ * what it says before it reads: what is typed earlier would be lost.
  */
 #define READY "Ctrl-] leaves"
-static const char script[] =
-	"#!/bin/busybox sh\n"
-	"export PATH=/sbin:/usr/sbin:/bin:/usr/bin HOME=/root\n"
-	"/bin/busybox mount -t proc proc /proc\n"
-	"/bin/busybox mount -t sysfs sysfs /sys\n"
-	"/bin/busybox mount -t devtmpfs dev /dev\n"
-	"/bin/busybox --install -s\n"
-	"cd /root\n"
-	"[ -z \"$ROWS\" ] || stty rows \"$ROWS\" cols \"$COLUMNS\"\n"
-	"echo \"quirklab: a guest of $(uname -sr); " READY ", so does exit\"\n"
-	"setsid cttyhack sh\n"
-	"poweroff -f\n";
+static const char script[] = "#!/bin/busybox sh\n"
+			     "export PATH=/sbin:/usr/sbin:/bin:/usr/bin HOME=/root\n"
+			     "/bin/busybox mount -t proc proc /proc\n"
+			     "/bin/busybox mount -t sysfs sysfs /sys\n"
+			     "/bin/busybox mount -t devtmpfs dev /dev\n"
+			     "/bin/busybox --install -s\n"
+			     "cd /root\n"
+			     "[ -z \"$ROWS\" ] || stty rows \"$ROWS\" cols \"$COLUMNS\"\n"
+			     "echo \"quirklab: a guest of $(uname -sr); " READY ", so does exit\"\n"
+			     "setsid cttyhack sh\n"
+			     "poweroff -f\n";
 
 int repro_shell_initramfs(const char *path, struct error *err)
 {
@@ -153,8 +152,8 @@ int repro_shell(struct repro_guest *guest, const struct realised *realised, stru
 	const struct guest_definition definition = { .name = "shell" };
 	struct session session = { 0 };
 
-	session.guest = guest_attend(guest->connection, &request, &definition, from_guest, &session,
-				     err);
+	session.guest =
+		guest_attend(guest->connection, &request, &definition, from_guest, &session, err);
 	if (!session.guest)
 		return -1;
 	raw_terminal_enter();
@@ -165,7 +164,8 @@ int repro_shell(struct repro_guest *guest, const struct realised *realised, stru
 	return 0;
 }
 
-/* --- gdb ------------------------------------------------------------------------------------------- */
+/* --- gdb
+ * ------------------------------------------------------------------------------------------- */
 
 static void print_console(void *context, const void *bytes, size_t length)
 {

@@ -52,8 +52,7 @@ static void judge_guest(struct cell_result *result, struct cpuid_dump *seen,
 			const struct expectations *expectations,
 			const struct repro_expected *expected)
 {
-	const struct observation *observation =
-		ended->reader ? report_cpu(ended->reader, 0) : NULL;
+	const struct observation *observation = ended->reader ? report_cpu(ended->reader, 0) : NULL;
 
 	result->seconds.create = ended->create;
 	result->seconds.guest = ended->guest;

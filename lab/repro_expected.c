@@ -62,9 +62,9 @@ static bool bit_matters(const struct cpu *cpu, int bit, struct host_choice *choi
 static void give(struct repro_expected *out, const struct host_pick *pick, const char *path)
 {
 	if (path && out->given.count < CELL_PICKS_MAX)
-		out->given.list[out->given.count++] = (struct given_pick){
-			dispatch_operation_name(pick->class->operation), pick->class->name, path
-		};
+		out->given.list[out->given.count++] =
+			(struct given_pick){ dispatch_operation_name(pick->class->operation),
+					     pick->class->name, path };
 }
 
 void repro_expect(struct repro_expected *out, const struct repro_target *target,
@@ -78,9 +78,9 @@ void repro_expect(struct repro_expected *out, const struct repro_target *target,
 		if (features[i].dispatch && cpu->identity_known && !feature_in(&cpu->known, i) &&
 		    bit_matters(cpu, i, choice))
 			feature_put(&out->open, i, true);
-	if (!cpu->identity_known || (!cpu->edit_count && (cpu->origin == CPU_CATALOGUE ||
-							  cpu->origin == CPU_UNKNOWN ||
-							  cpu->origin == CPU_MODEL))) {
+	if (!cpu->identity_known ||
+	    (!cpu->edit_count && (cpu->origin == CPU_CATALOGUE || cpu->origin == CPU_UNKNOWN ||
+				  cpu->origin == CPU_MODEL))) {
 		out->source = EXPECTED_TABLE;
 		return;
 	}

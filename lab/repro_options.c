@@ -71,9 +71,10 @@ static int parse_scale(double *scale, const char *text, struct error *err)
 static int set_action(struct repro_options *options, enum repro_action action, struct error *err)
 {
 	if (options->action != REPRO_BOOT && options->action != action)
-		return error_set(err, ERROR_INPUT,
-				 "of --print-xml, --print-qemu, --shell, --gdb and --keep only one at a "
-				 "time");
+		return error_set(
+			err, ERROR_INPUT,
+			"of --print-xml, --print-qemu, --shell, --gdb and --keep only one at a "
+			"time");
 	options->action = action;
 	return 0;
 }

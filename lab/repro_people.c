@@ -39,8 +39,8 @@ void repro_print_notes(const struct text *notes)
 	}
 }
 
-int repro_print(const struct repro_options *options, struct repro_guest *guest, const struct cpu *cpu,
-		const struct realised *realised, struct error *err)
+int repro_print(const struct repro_options *options, struct repro_guest *guest,
+		const struct cpu *cpu, const struct realised *realised, struct error *err)
 {
 	CLEANUP_FREE char *name = repro_name(cpu), *text = NULL, *log = NULL;
 	CLEANUP_FREE char *folder = realpath(".", NULL);
@@ -99,9 +99,12 @@ int repro_keep(struct repro_guest *guest, const struct cpu *cpu, const struct re
 	printf("look at it    virsh -c '%s' dumpxml %s\n"
 	       "end it        virsh -c '%s' destroy %s\n",
 	       uri, name, uri, name);
-	/* libvirt 9.0 still takes up the domain when it is asked to end it, and complains though it did. */
+	/* libvirt 9.0 still takes up the domain when it is asked to end it, and complains though it
+	 * did. */
 	if (!strncmp(uri, "qemu:///embed", strlen("qemu:///embed")))
-		printf("\nIts state is the folder in that URI. The next quirklab removes it once the domain is "
-		       "gone.\nvirsh may say that the domain was not found: it is ended all the same.\n");
+		printf("\nIts state is the folder in that URI. The next quirklab removes it once "
+		       "the domain is "
+		       "gone.\nvirsh may say that the domain was not found: it is ended all the "
+		       "same.\n");
 	return 0;
 }

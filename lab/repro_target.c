@@ -7,7 +7,8 @@
 
 #define NAMES_SHOWN 8
 
-/* The part of the word that names a file, "-" or "host": all of it, or what stands before a comma. */
+/* The part of the word that names a file, "-" or "host": all of it, or what stands before a comma.
+ */
 static char *file_of(const char *word, const struct cpu_tables *tables)
 {
 	char *head = xstrdup(word);
@@ -32,8 +33,7 @@ static int refuse_many(const char *word, const struct cpu_list *cpus, struct err
 	for (size_t i = 0; i < cpus->count && i < NAMES_SHOWN; i++)
 		text_addf(&names, "%s%s", i ? ", " : "", cpus->cpus[i].name);
 	return error_set(err, ERROR_INPUT, "%s: means %zu CPUs: name one of them: %s%s", word,
-			 cpus->count, text_string(&names),
-			 cpus->count > NAMES_SHOWN ? " ..." : "");
+			 cpus->count, text_string(&names), cpus->count > NAMES_SHOWN ? " ..." : "");
 }
 
 static int read_spec(struct repro_target *target, const char *word, const struct cpu_tables *tables,
@@ -66,8 +66,8 @@ static int read_file(struct repro_target *target, const char *file, const struct
 	return 0;
 }
 
-int repro_target_read(struct repro_target *target, const char *word, const struct cpu_tables *tables,
-		      struct error *err)
+int repro_target_read(struct repro_target *target, const char *word,
+		      const struct cpu_tables *tables, struct error *err)
 {
 	CLEANUP_FREE char *file = file_of(word, tables);
 

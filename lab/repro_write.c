@@ -8,7 +8,8 @@
 
 #define NAMES_WIDTH 96 /* of a list of names, before it goes on in the next line */
 
-/* --- who it is ------------------------------------------------------------------------------------ */
+/* --- who it is
+ * ------------------------------------------------------------------------------------ */
 
 static void write_expected(struct text *out, const struct repro_story *story)
 {
@@ -35,7 +36,8 @@ static void write_expected(struct text *out, const struct repro_story *story)
 	for (int i = 0; i < (int)feature_count; i++)
 		if (feature_in(&expected->open, i))
 			text_addf(out,
-				  "             %s is not said by the source: taken as off%s (%s,+%s: as "
+				  "             %s is not said by the source: taken as off%s "
+				  "(%s,+%s: as "
 				  "on)\n",
 				  features[i].name,
 				  row && feature_in(&row->on, i) ? ", though the row has it" : "",
@@ -72,7 +74,8 @@ static void write_identity(struct text *out, const struct repro_story *story)
 	write_expected(out, story);
 }
 
-/* --- its picks ------------------------------------------------------------------------------------- */
+/* --- its picks
+ * ------------------------------------------------------------------------------------- */
 
 static size_t longer(size_t width, const char *text)
 {
@@ -102,9 +105,8 @@ static void write_picks(struct text *out, const struct cell_result *result)
 
 		text_addf(out, "%-*s  %-*s  %-*s  %-*s  %-*s  %s\n", (int)name, called,
 			  (int)expected, *pick->expected ? pick->expected : "-", (int)says,
-			  *pick->says ? pick->says : "-", (int)does,
-			  *pick->does ? pick->does : "-", (int)row, *pick->row ? pick->row : "-",
-			  pick->reason);
+			  *pick->says ? pick->says : "-", (int)does, *pick->does ? pick->does : "-",
+			  (int)row, *pick->row ? pick->row : "-", pick->reason);
 		if (pick->verdict != VERDICT_PASS)
 			text_addf(out, "%*s  ^ %s%s%s\n", (int)name, "",
 				  verdict_name(pick->verdict),
@@ -113,7 +115,8 @@ static void write_picks(struct text *out, const struct cell_result *result)
 	}
 }
 
-/* --- asked, realised, seen ---------------------------------------------------------------------------- */
+/* --- asked, realised, seen
+ * ---------------------------------------------------------------------------- */
 
 /* A list of names, wrapped below its heading. */
 static void write_names(struct text *out, const char *heading, const char *const *names,
@@ -198,10 +201,11 @@ static void write_bits(struct text *out, const struct repro_story *story)
 		feature_put(&refused, index, named);
 	}
 	count = names_of(names, &inert);
-	text_addf(out,
-		  "\nbits\n  asked on %zu: %zu that %s has, %zu inert (advertised, not implemented), "
-		  "%zu not presented\n",
-		  asked, native, story->result->accel, count, difference->missing_count);
+	text_addf(
+		out,
+		"\nbits\n  asked on %zu: %zu that %s has, %zu inert (advertised, not implemented), "
+		"%zu not presented\n",
+		asked, native, story->result->accel, count, difference->missing_count);
 	write_mismatches(out, story);
 	write_names(out, "inert:", names, count);
 	count = names_of(names, &unnamed);
@@ -212,7 +216,8 @@ static void write_bits(struct text *out, const struct repro_story *story)
 	write_names(out, "identity differs in:", difference->identity, difference->identity_count);
 }
 
-/* --- what no property sets ------------------------------------------------------------------------------ */
+/* --- what no property sets
+ * ------------------------------------------------------------------------------ */
 
 static const char *const registers[] = { "EAX", "EBX", "ECX", "EDX" };
 
@@ -266,7 +271,8 @@ static bool write_llc(struct text *out, const struct repro_story *story)
 	if (!asked || seen == asked)
 		return false;
 	text_addf(out,
-		  "  last-level cache: asked %llu KiB, the guest sees %llu KiB; extents are judged by "
+		  "  last-level cache: asked %llu KiB, the guest sees %llu KiB; extents are judged "
+		  "by "
 		  "the guest's\n",
 		  (unsigned long long)asked >> 10, (unsigned long long)seen >> 10);
 	return true;
@@ -275,16 +281,17 @@ static bool write_llc(struct text *out, const struct repro_story *story)
 static void write_gaps(struct text *out, const struct repro_story *story)
 {
 	struct leaf_gap *gaps = xcalloc(LEAF_GAPS_MAX, sizeof(*gaps));
-	size_t count = leaves_compare(gaps, LEAF_GAPS_MAX, &story->target->dump.cpus[0],
-				      story->seen);
+	size_t count =
+		leaves_compare(gaps, LEAF_GAPS_MAX, &story->target->dump.cpus[0], story->seen);
 	bool any;
 
-	text_addf(out, "\nnot presented as asked (QEMU has no property for it), and what depends on "
-		       "it\n");
+	text_addf(out,
+		  "\nnot presented as asked (QEMU has no property for it), and what depends on "
+		  "it\n");
 	any = write_llc(out, story) || count;
 	for (size_t i = 0; i <= leaf_subject_count; i++)
-		write_subject(out, gaps, count,
-			      i < leaf_subject_count ? &leaf_subjects[i] : NULL, story->verbose);
+		write_subject(out, gaps, count, i < leaf_subject_count ? &leaf_subjects[i] : NULL,
+			      story->verbose);
 	if (!any)
 		text_addf(out, "  nothing\n");
 	free(gaps);
@@ -295,8 +302,7 @@ static void write_notes(struct text *out, const struct repro_story *story)
 	const struct dump *dump = &story->target->dump;
 	const char *line = text_string(story->notes);
 	int hypervisor = feature_find("hypervisor");
-	bool of_guest = story->target->from_file &&
-			feature_in(&story->target->cpu.on, hypervisor);
+	bool of_guest = story->target->from_file && feature_in(&story->target->cpu.on, hypervisor);
 
 	if (!*line && !of_guest && !dump->warning_count)
 		return;
@@ -329,7 +335,8 @@ static void write_seen(struct text *out, const struct cpuid_dump *seen)
 	}
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------- */
+/* --- all of it
+ * ---------------------------------------------------------------------------------------- */
 
 void repro_write(struct text *out, const struct repro_story *story)
 {

@@ -12,7 +12,7 @@
 struct leaf_subject {
 	uint32_t first, last; /* leaves */
 	uint8_t registers;    /* bit i: register i */
-	bool bits;	      /* single features: named ones are cpu_compare's, the others count here */
+	bool bits; /* single features: named ones are cpu_compare's, the others count here */
 	const char *what;
 	const char *reader; /* what depends on it; NULL: nothing that picks a path */
 };
@@ -31,7 +31,8 @@ struct leaf_gap {
 
 /*
  * The registers in which they differ, in the dump's order. A leaf that the guest has not is read as
- * zero; what the dump does not say differs from nothing. Returns how many there are, at most `room`.
+ * zero; what the dump does not say differs from nothing. Returns how many there are, at most
+ * `room`.
  */
 size_t leaves_compare(struct leaf_gap *gaps, size_t room, const struct dump_cpu *asked,
 		      const struct cpuid_dump *seen);

@@ -19,6 +19,10 @@ static const char *const baseline[] = {
 	"mmx",	"fxsr", "sse",	"sse2", "syscall", "nx",   "lm",
 };
 
+/* Those of them without which no guest of ours runs under TCG: it refuses their instructions. Knights
+ * Corner has long mode, and neither cmov nor SSE. */
+static const char *const required[] = { "cmov", "fxsr", "sse", "sse2" };
+
 /*
  * Never forced on a Linux guest: its kernel or libc uses them unasked. Measured bit by bit
  * (QEMU 7.2 TCG, Debian's 6.1 kernel): each hangs or breaks the boot, or belongs to a group that
@@ -207,6 +211,15 @@ static int realise_base(struct realised *out, const struct cpu *cpu, enum realis
 		return error_set(err, ERROR_INPUT,
 				 "%s: has no long mode (lm); the guests are 64-bit programs",
 				 cpu->name);
+	for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++) {
+		int index = feature_find(required[i]);
+
+		if (feature_in(&cpu->known, index) && !feature_in(&cpu->on, index))
+			return error_set(err, ERROR_INPUT,
+					 "%s: has no %s; the guests are 64-bit programs, which all "
+					 "take it for granted",
+					 cpu->name, required[i]);
+	}
 	for (size_t i = 0; i < sizeof(baseline) / sizeof(baseline[0]); i++) {
 		int index = feature_find(baseline[i]);
 

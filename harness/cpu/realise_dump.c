@@ -51,9 +51,9 @@ static void set_number(struct realised *out, const char *name, uint64_t value)
 }
 
 /*
- * The highest leaves. Of a basic range that ends below what the bits need the dump is believed: that
- * is how a firmware hides bits. An extended range may not end below the size of addresses, of which
- * QEMU and every 64-bit guest make use.
+ * The highest leaves. Of a basic range that ends below what the bits need the dump is believed:
+ * that is how a firmware hides bits. An extended range may not end below the size of addresses, of
+ * which QEMU and every 64-bit guest make use.
  */
 static void put_levels(struct realised *out, const struct cpu *cpu, const struct dump_cpu *dump,
 		       struct text *notes)
@@ -114,25 +114,24 @@ static void put_brand(struct realised *out, const struct dump_cpu *dump, struct 
 	realise_set(out, "model-id", dump->brand);
 }
 
-static void put_address_width(struct realised *out, const struct dump_cpu *dump,
-			      struct text *notes)
+static void put_address_width(struct realised *out, const struct dump_cpu *dump, struct text *notes)
 {
 	uint32_t bits;
 
 	if (!dump_says(dump, 0x80000008u, CPUID_EAX, 0xFF, &bits) || !bits)
 		return;
 	if (bits < PHYS_BITS_LEAST || bits > PHYS_BITS_MOST) {
-		text_addf(notes,
-			  "%u bits of physical address cannot be presented: %d to %d can\n", bits,
-			  PHYS_BITS_LEAST, PHYS_BITS_MOST);
+		text_addf(notes, "%u bits of physical address cannot be presented: %d to %d can\n",
+			  bits, PHYS_BITS_LEAST, PHYS_BITS_MOST);
 		return;
 	}
 	set_number(out, "phys-bits", bits);
 }
 
 /*
- * A 32-bit process of Intel's reads SYSCALL as 0 whatever the CPU has (SDM vol. 2A, CPUID 80000001H),
- * and most published dumps were made by one. A guest that believed it would lose every program.
+ * A 32-bit process of Intel's reads SYSCALL as 0 whatever the CPU has (SDM vol. 2A, CPUID
+ * 80000001H), and most published dumps were made by one. A guest that believed it would lose every
+ * program.
  */
 static void mend_syscall(struct cpu *cpu, struct text *notes)
 {

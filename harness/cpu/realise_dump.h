@@ -10,8 +10,8 @@
 #include "harness/cpu/realise.h"
 
 /*
- * Presents `cpu`, which is the dump's CPU, perhaps with edits or with the expected row's name. notes
- * gets a line for each thing that is presented otherwise than the dump says, and why.
+ * Presents `cpu`, which is the dump's CPU, perhaps with edits or with the expected row's name.
+ * notes gets a line for each thing that is presented otherwise than the dump says, and why.
  */
 int realise_dump(struct realised *out, const struct cpu *cpu, const struct dump_cpu *dump,
 		 enum realise_guest guest, const struct hypervisor *hypervisor, struct text *notes,

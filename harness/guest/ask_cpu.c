@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Which CPUID bits this QEMU can present, and which of them its accelerator has: asked of itself. */
+/* Which CPUID bits this QEMU can present, and which of them its accelerator has: asked of itself.
+ */
 #include <string.h>
 #include <jansson.h>
 #include <libvirt/libvirt-qemu.h>
@@ -10,10 +11,10 @@
 #include "harness/guest/guest.h"
 #include "harness/util/cleanup.h"
 
-/* `max` has whatever the accelerator can do; the full expansion lists every property with its value. */
-static const char question[] =
-	"{\"execute\":\"query-cpu-model-expansion\","
-	"\"arguments\":{\"type\":\"full\",\"model\":{\"name\":\"max\"}}}";
+/* `max` has whatever the accelerator can do; the full expansion lists every property with its
+ * value. */
+static const char question[] = "{\"execute\":\"query-cpu-model-expansion\","
+			       "\"arguments\":{\"type\":\"full\",\"model\":{\"name\":\"max\"}}}";
 
 void guest_read_cpu_answer(struct hypervisor *out, const char *reply, struct error *err)
 {

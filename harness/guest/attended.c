@@ -84,7 +84,8 @@ static int start(struct guest_attended *guest, const struct guest_request *reque
 	definition_plan_free(&plan);
 	if (!xml || open_console(guest, err) < 0)
 		return -1;
-	guest->domain = virDomainCreateXML(guest->connection->libvirt, xml, VIR_DOMAIN_START_PAUSED);
+	guest->domain =
+		virDomainCreateXML(guest->connection->libvirt, xml, VIR_DOMAIN_START_PAUSED);
 	if (!guest->domain)
 		return error_set(err, ERROR_LAB, "libvirt does not start the guest: %s",
 				 virGetLastErrorMessage());
@@ -105,10 +106,11 @@ struct guest_attended *guest_attend(struct connection *connection,
 	struct guest_attended *guest;
 
 	if (!connection->root.path) {
-		error_set(err, ERROR_INPUT,
-			  "%s: a guest's console and its gdb stub are on its own host: leave -c out, "
-			  "or take --keep and virsh",
-			  connection->uri);
+		error_set(
+			err, ERROR_INPUT,
+			"%s: a guest's console and its gdb stub are on its own host: leave -c out, "
+			"or take --keep and virsh",
+			connection->uri);
 		return NULL;
 	}
 	guest = xcalloc(1, sizeof(*guest));
@@ -116,8 +118,8 @@ struct guest_attended *guest_attend(struct connection *connection,
 	guest->sink = sink;
 	guest->context = context;
 	guest->input = -1;
-	guest->name = xasprintf("%s%u", connection->prefix,
-				atomic_fetch_add(&connection->next, 1) + 1);
+	guest->name =
+		xasprintf("%s%u", connection->prefix, atomic_fetch_add(&connection->next, 1) + 1);
 	guest->pipes = xasprintf("%s/%s", connection->root.path, guest->name);
 	if (definition->gdb)
 		guest->gdb = xasprintf("%s/gdb", connection->root.path);

@@ -12,8 +12,8 @@
 #include "harness/util/cleanup.h"
 
 int definition_plan(struct domain_plan *plan, struct connection *connection,
-		    const struct guest_request *request,
-		    const struct guest_definition *definition, struct error *err)
+		    const struct guest_request *request, const struct guest_definition *definition,
+		    struct error *err)
 {
 	*plan = (struct domain_plan){
 		.name = definition->name,
@@ -98,7 +98,8 @@ static char *emulator_path(struct connection *connection)
 
 	if (connection->emulator)
 		return realpath(connection->emulator, NULL);
-	answer = virConnectGetDomainCapabilities(connection->libvirt, NULL, "x86_64", NULL, NULL, 0);
+	answer =
+		virConnectGetDomainCapabilities(connection->libvirt, NULL, "x86_64", NULL, NULL, 0);
 	document = answer ? xmlReadMemory(answer, (int)strlen(answer), NULL, NULL,
 					  XML_PARSE_NONET | XML_PARSE_NOERROR)
 			  : NULL;

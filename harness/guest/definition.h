@@ -7,8 +7,8 @@
 
 /* Its files' paths are absolute, as they are here. definition_plan_free frees them. */
 int definition_plan(struct domain_plan *plan, struct connection *connection,
-		    const struct guest_request *request,
-		    const struct guest_definition *definition, struct error *err);
+		    const struct guest_request *request, const struct guest_definition *definition,
+		    struct error *err);
 void definition_plan_free(struct domain_plan *plan);
 
 #endif

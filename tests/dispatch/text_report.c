@@ -55,8 +55,7 @@ void text_report(text_report_fn *text, void *context, bool fast_strings)
 	for (size_t i = 0; i < dispatch_class_count; i++) {
 		const struct dispatch_class *class = &dispatch_classes[i];
 		const uint64_t size = dispatch_class_size(class, cpu.llc_bytes);
-		const struct dispatch_choice choice =
-			dispatch_choose(&cpu, class->operation, size);
+		const struct dispatch_choice choice = dispatch_choose(&cpu, class->operation, size);
 
 		put(&writer, dispatch_operation_name(class->operation));
 		put(&writer, "@");

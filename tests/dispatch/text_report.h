@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What this CPU is and what the dispatcher picks on it, as text for people: a guest that was started
- * by hand has nobody who reads its report.
+ * What this CPU is and what the dispatcher picks on it, as text for people: a guest that was
+ * started by hand has nobody who reads its report.
  */
 #ifndef QUIRKLAB_DISPATCH_TEXT_REPORT_H
 #define QUIRKLAB_DISPATCH_TEXT_REPORT_H
