@@ -36,8 +36,8 @@ static void sweep(const char *base)
 	if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
 		return;
 	for (size_t i = 0; i < found.gl_pathc; i++) {
-		CLEANUP_FD int fd = open(found.gl_pathv[i],
-					 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		CLEANUP_FD int fd =
+			open(found.gl_pathv[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		struct stat st;
 
 		if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() &&

@@ -13,6 +13,7 @@ struct images {
 	int (*write)(const char *path,
 		     struct error *err); /* set before: makes it; NULL: the agent */
 	char *found, *folder, *made;	 /* owned; the folder goes with images_free */
+	int lock;			 /* held on the folder while this run lives; -1: none */
 };
 
 /* kernel: the user's, or NULL: the built bare image, the newest installed kernel. */
