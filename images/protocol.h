@@ -144,9 +144,12 @@ enum report_trace_end {
  * are in memory, up to the next symbol; at most REPORT_ROUTINE_MAX of them, of at most
  * REPORT_ROUTINES_MAX routines. Of several names of one address, each may be sent.
  *
+ * Code that stands in place of a call counts as a routine of a made-up name with a colon, such as
+ * `clear_pages:erms`: its first place, and its bytes.
+ *
  * REPORT_CALLS: entries, each u8 length + name of a symbol, u32 number of direct calls (E8 and a
- * distance) of it between _text and _etext. A symbol that the kernel does not have is not sent. At
- * most REPORT_CALLS_MAX.
+ * distance) of it between _text and _etext, or of places with that code. A symbol that the kernel
+ * does not have is not sent. At most REPORT_CALLS_MAX.
  *
  * REPORT_FACT: u8 enum report_fact, u8 length + name, then the text, at most 255 bytes of it for a
  * vulnerability. At most REPORT_FACTS_MAX vulnerabilities; flags in as many frames as they need,

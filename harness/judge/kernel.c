@@ -8,12 +8,12 @@
 #include "harness/judge/routine.h"
 #include "harness/util/text.h"
 
-#define NAMES_MAX 4
+#define NAMES_MAX 6
 
 /*
  * Where each operation's code is. callers: routines that an alternative puts as calls into every
  * caller; the one that is called is the pick. Where none of them is called or there: the first of
- * the entries, with the calls into `into` followed. Sources: Linux 6.1 and 6.12, arch/x86/.
+ * the entries, with the calls into `into` followed. Sources: Linux 6.1, 6.12 and 7.2, arch/x86/.
  */
 static const struct operation {
 	const char *operation, *class;
@@ -23,7 +23,8 @@ static const struct operation {
 	{ "clear_page",
 	  "4k",
 	  4096,
-	  { "clear_page_orig", "clear_page_rep", "clear_page_erms" },
+	  { "clear_page_orig", "clear_page_rep", "clear_page_erms", "__clear_pages_unrolled",
+	    "clear_pages:rep", "clear_pages:erms" },
 	  { NULL },
 	  { NULL } },
 	{ "copy_page", "4k", 4096, { NULL }, { "copy_page" }, { NULL } },
@@ -62,6 +63,7 @@ static const struct {
 	{ "clear_page_orig", "mov" },
 	{ "clear_page_rep", "rep-stosq" },
 	{ "clear_page_erms", "rep-stosb" },
+	{ "__clear_pages_unrolled", "mov" },
 	{ "memset_orig", "mov" },
 	{ "memset_erms", "rep-stosb" },
 	{ "memcpy_orig", "mov" },
@@ -129,7 +131,9 @@ static void describe(struct kernel_pick *pick, const struct routine *routine, ui
 		 routine->flush);
 	if (sites)
 		snprintf(deed->text + strlen(deed->text), sizeof(deed->text) - strlen(deed->text),
-			 "; %u calls of %s", sites, routine->symbol);
+			 "; %u %s %s", sites,
+			 strchr(routine->symbol, ':') ? "places with" : "calls of",
+			 routine->symbol);
 	snprintf(pick->says, sizeof(pick->says), "%s", claim_of(routine));
 	snprintf(pick->row, sizeof(pick->row), "%s", routine->symbol);
 }

@@ -47,3 +47,14 @@ void calls_count(struct callee *callees, size_t count, uint64_t address, const u
 				callees[i].calls++;
 	}
 }
+
+void inlined_count(struct inlined *inlined, uint64_t address, const uint8_t *code, size_t length)
+{
+	const uint8_t *at = code, *end = code + length;
+
+	while ((at = memmem(at, (size_t)(end - at), inlined->code, INLINE_BYTES))) {
+		if (!inlined->places++)
+			inlined->first = address + (uint64_t)(at - code);
+		at++;
+	}
+}

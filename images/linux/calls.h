@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Direct calls in machine code, counted by what they call. */
+/* Direct calls in machine code, counted by what they call, and code in place of them. */
 #ifndef QUIRKLAB_IMAGES_LINUX_CALLS_H
 #define QUIRKLAB_IMAGES_LINUX_CALLS_H
 
@@ -20,5 +20,18 @@ struct callee {
  */
 void calls_count(struct callee *callees, size_t count, uint64_t address, const uint8_t *code,
 		 size_t length);
+
+/* Code that was put in place of a call. */
+#define INLINE_BYTES 7
+
+struct inlined {
+	uint8_t code[INLINE_BYTES];
+	uint64_t first; /* address of the first place; 0: none */
+	uint32_t places;
+};
+
+/* Adds the places that begin in the first length - INLINE_BYTES + 1 bytes of code, which lie at
+ * `address`. */
+void inlined_count(struct inlined *inlined, uint64_t address, const uint8_t *code, size_t length);
 
 #endif

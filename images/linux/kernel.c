@@ -5,6 +5,7 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@ static const struct {
 	{ "clear_page_orig", ROUTINE | CALLS },
 	{ "clear_page_rep", ROUTINE | CALLS },
 	{ "clear_page_erms", ROUTINE | CALLS },
+	{ "__clear_pages_unrolled", ROUTINE | CALLS },
 	{ "memset", ROUTINE },
 	{ "__memset", ROUTINE },
 	{ "memset_orig", ROUTINE },
@@ -63,13 +65,28 @@ static const struct {
 	{ "_etext", 0 },
 };
 #define SENT (sizeof(sent) / sizeof(sent[0]))
-_Static_assert(SENT <= REPORT_ROUTINES_MAX, "the harness takes no more routines");
+_Static_assert(SENT + 2 <= REPORT_ROUTINES_MAX, "the harness takes no more routines");
+
+/*
+ * From 6.19 on the alternatives of clear_page are code in its callers: seven bytes in place of the
+ * call of __clear_pages_unrolled (page_64.h, clear_pages()).
+ */
+#define UNROLLED "__clear_pages_unrolled"
+static const struct {
+	const char *name;
+	uint8_t code[INLINE_BYTES];
+} inline_forms[] = {
+	{ "clear_pages:rep", { 0x48, 0xC1, 0xE9, 0x03, 0xF3, 0x48, 0xAB } },  /* shr, rep stosq */
+	{ "clear_pages:erms", { 0xF3, 0xAA, 0x0F, 0x1F, 0x44, 0x00, 0x00 } }, /* rep stosb, nop */
+};
+#define INLINE_FORMS (sizeof(inline_forms) / sizeof(inline_forms[0]))
 
 struct kernel {
 	struct report report;
 	struct kcore kcore;
 	struct symbol symbols[SENT];
 	struct callee callees[SENT];
+	struct inlined inlined[INLINE_FORMS];
 	uint8_t text[TEXT_BLOCK_BYTES];
 };
 
@@ -89,36 +106,73 @@ static void send_routine(struct kernel *kernel, const struct symbol *symbol)
 	report_send(&kernel->report, REPORT_ROUTINE);
 }
 
-/* -1: the text cannot be read to its end. */
-static int count_calls(struct kernel *kernel)
+static bool has_symbol(const struct kernel *kernel, const char *name)
 {
-	const struct symbol *text = &kernel->symbols[0], *etext = &kernel->symbols[SENT - 1];
-	uint64_t at = text->address;
+	size_t i;
+
+	for (i = 0; i < SENT; i++)
+		if (!strcmp(sent[i].name, name))
+			return kernel->symbols[i].address;
+	return false;
+}
+
+/* -1: the text cannot be read to its end. */
+static int scan_text(struct kernel *kernel)
+{
+	const bool inlines = has_symbol(kernel, UNROLLED);
+	const uint64_t end = kernel->symbols[SENT - 1].address;
+	uint64_t at = kernel->symbols[0].address;
 	size_t i;
 
 	for (i = 0; i < SENT; i++)
 		if (sent[i].what & CALLS)
 			kernel->callees[i].address = kernel->symbols[i].address;
-	while (at + CALL_BYTES <= etext->address) {
+	for (i = 0; i < INLINE_FORMS; i++)
+		memcpy(kernel->inlined[i].code, inline_forms[i].code, INLINE_BYTES);
+	while (at + INLINE_BYTES <= end) {
 		size_t length = TEXT_BLOCK_BYTES;
 
-		if (length > etext->address - at)
-			length = (size_t)(etext->address - at);
+		if (length > end - at)
+			length = (size_t)(end - at);
 		if (kcore_read(&kernel->kcore, at, kernel->text, length) != length)
 			return -1;
-		calls_count(kernel->callees, SENT, at, kernel->text, length);
-		/* A call may lie across the end of the block. */
-		at += length - CALL_BYTES + 1;
+		/* Both for what begins before the last INLINE_BYTES - 1 bytes: the next block has
+		 * those. */
+		calls_count(kernel->callees, SENT, at, kernel->text,
+			    length - INLINE_BYTES + CALL_BYTES);
+		for (i = 0; inlines && i < INLINE_FORMS; i++)
+			inlined_count(&kernel->inlined[i], at, kernel->text, length);
+		at += length - INLINE_BYTES + 1;
 	}
-	for (i = 0; i < SENT; i++) {
-		if (!kernel->callees[i].address)
-			continue;
-		report_room(&kernel->report, REPORT_CALLS, 1 + strlen(sent[i].name) + 4);
-		report_text(&kernel->report, sent[i].name);
-		report_u32(&kernel->report, kernel->callees[i].calls);
-	}
-	report_send(&kernel->report, REPORT_CALLS);
 	return 0;
+}
+
+static void add_calls(struct kernel *kernel, const char *name, uint32_t calls)
+{
+	report_room(&kernel->report, REPORT_CALLS, 1 + strlen(name) + 4);
+	report_text(&kernel->report, name);
+	report_u32(&kernel->report, calls);
+}
+
+static void send_calls(struct kernel *kernel)
+{
+	size_t i;
+
+	for (i = 0; i < INLINE_FORMS; i++) {
+		if (!kernel->inlined[i].places)
+			continue;
+		report_u64(&kernel->report, kernel->inlined[i].first);
+		report_text(&kernel->report, inline_forms[i].name);
+		report_bytes(&kernel->report, inline_forms[i].code, INLINE_BYTES);
+		report_send(&kernel->report, REPORT_ROUTINE);
+	}
+	for (i = 0; i < SENT; i++)
+		if (kernel->callees[i].address)
+			add_calls(kernel, sent[i].name, kernel->callees[i].calls);
+	for (i = 0; i < INLINE_FORMS; i++)
+		if (has_symbol(kernel, UNROLLED))
+			add_calls(kernel, inline_forms[i].name, kernel->inlined[i].places);
+	report_send(&kernel->report, REPORT_CALLS);
 }
 
 /* NULL, or what could not be done. */
@@ -138,8 +192,10 @@ static const char *send_routines(struct kernel *kernel)
 	for (i = 0; i < SENT; i++)
 		if (sent[i].what & ROUTINE && kernel->symbols[i].address)
 			send_routine(kernel, &kernel->symbols[i]);
-	if (count_calls(kernel) < 0)
+	if (scan_text(kernel) < 0)
 		fault = "the kernel's text cannot be read from /proc/kcore";
+	else
+		send_calls(kernel);
 	kcore_close(&kernel->kcore);
 	return fault;
 }

@@ -187,6 +187,22 @@ START_TEST(calls_are_counted)
 }
 END_TEST
 
+START_TEST(code_in_place_of_calls_is_counted)
+{
+	static const uint8_t code[] = {
+		0x90, 0xF3, 0xAA, 0x0F, 0x1F, 0x44, 0,	  0,	0xF3, 0xAA,
+		0x0F, 0x1F, 0x44, 0,	0,    0xF3, 0xAA, 0x0F, 0x1F, 0x44
+	};
+	struct inlined inlined = { .code = { 0xF3, 0xAA, 0x0F, 0x1F, 0x44 } };
+
+	inlined_count(&inlined, 0x1000, code, sizeof(code));
+	ck_assert_uint_eq(inlined.places, 2);
+	ck_assert_uint_eq(inlined.first, 0x1001);
+	inlined_count(&inlined, 0x2000, code, 7);
+	ck_assert_uint_eq(inlined.places, 2);
+}
+END_TEST
+
 /* --- this side: routines --- */
 
 static struct observed_kernel *kernel;
@@ -387,6 +403,23 @@ START_TEST(callers_agree)
 }
 END_TEST
 
+START_TEST(callers_have_the_code_themselves)
+{
+	const struct kernel_pick *pick;
+
+	ROUTINE("clear_pages:rep", 0x1000, "\x48\xC1\xE9\x03" REP_STOSQ);
+	put_calls("__clear_pages_unrolled", 0);
+	put_calls("clear_pages:rep", 22);
+	put_calls("clear_pages:erms", 0);
+	pick = pick_of("clear_page");
+	ck_assert_ptr_nonnull(pick);
+	ck_assert_str_eq(pick->says, "rep-stosq");
+	ck_assert_str_eq(pick->deed.text, "rep-stosq; 22 places with clear_pages:rep");
+	kernel->calls[0].count = 1;
+	ck_assert_str_ne(pick_of("clear_page")->fault, "");
+}
+END_TEST
+
 START_TEST(callers_disagree)
 {
 	const struct kernel_pick *pick;
@@ -454,6 +487,7 @@ Suite *suite_kernel(void)
 	tcase_add_test(guest, kcore_reads_addresses);
 	tcase_add_test(guest, kcore_is_no_core);
 	tcase_add_test(guest, calls_are_counted);
+	tcase_add_test(guest, code_in_place_of_calls_is_counted);
 	suite_add_tcase(suite, guest);
 	tcase_add_checked_fixture(routines, new_kernel, free_kernel);
 	tcase_add_test(routines, falls_through_a_nop);
@@ -463,6 +497,7 @@ Suite *suite_kernel(void)
 	tcase_add_test(routines, ends_where_the_code_does);
 	tcase_add_test(routines, flushes_have_names);
 	tcase_add_test(routines, callers_agree);
+	tcase_add_test(routines, callers_have_the_code_themselves);
 	tcase_add_test(routines, callers_disagree);
 	tcase_add_test(routines, a_name_can_lie);
 	tcase_add_test(routines, inline_in_its_caller);
