@@ -106,6 +106,8 @@ int repro_keep(struct repro_guest *guest, const struct cpu *cpu, const struct re
 /* The guest says on its console what it is and what it picks: images/bare/main.c,
  * images/linux/agent.c. */
 #define REPRO_TEXT_WORDS "quirklab_text=1"
+/* And it halts at its end, instead of ending its machine. */
+#define REPRO_STAY_WORDS REPRO_TEXT_WORDS " quirklab_stay=1"
 /* The kernel command line of an image, with more words (""). Caller frees. */
 char *repro_cmdline(enum guest_image image, const char *words);
 

@@ -44,7 +44,10 @@ int repro_print(const struct repro_options *options, struct repro_guest *guest,
 {
 	CLEANUP_FREE char *name = repro_name(cpu), *text = NULL, *log = NULL;
 	CLEANUP_FREE char *folder = realpath(".", NULL);
-	CLEANUP_FREE char *cmdline = repro_cmdline(guest->image, REPRO_TEXT_WORDS);
+	/* A guest that ended within milliseconds would end under libvirt's hands. */
+	bool stays = options->action == REPRO_PRINT_XML && guest->image == GUEST_BARE;
+	CLEANUP_FREE char *cmdline =
+		repro_cmdline(guest->image, stays ? REPRO_STAY_WORDS : REPRO_TEXT_WORDS);
 	const struct realised *const cpus[] = { realised };
 	const struct guest_request request = {
 		.image = guest->image,
@@ -76,7 +79,7 @@ int repro_print(const struct repro_options *options, struct repro_guest *guest,
 int repro_keep(struct repro_guest *guest, const struct cpu *cpu, const struct realised *realised,
 	       struct error *err)
 {
-	const char *words = guest->image == GUEST_BARE ? REPRO_TEXT_WORDS " quirklab_stay=1" : "";
+	const char *words = guest->image == GUEST_BARE ? REPRO_STAY_WORDS : "";
 	CLEANUP_FREE char *called = repro_name(cpu), *uri = NULL;
 	CLEANUP_FREE char *name = xasprintf("%s-%d", called, (int)getpid());
 	CLEANUP_FREE char *cmdline = repro_cmdline(guest->image, words);
