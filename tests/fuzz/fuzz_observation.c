@@ -65,6 +65,16 @@ static void check_bounds(const struct observation *seen)
 				abort();
 }
 
+static void check_kernel(const struct observed_kernel *kernel)
+{
+	if (kernel->routine_count > REPORT_ROUTINES_MAX || kernel->calls_count > REPORT_CALLS_MAX ||
+	    kernel->vulnerability_count > REPORT_FACTS_MAX)
+		abort();
+	for (size_t i = 0; i < kernel->routine_count; i++)
+		if (kernel->routines[i].length > REPORT_ROUTINE_MAX)
+			abort();
+}
+
 static void judge_one(const struct observation *seen)
 {
 	static struct expectations *expectations;
@@ -112,6 +122,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	seen = report_cpu(reader, 0);
 	if (seen) {
 		check_bounds(seen);
+		if (seen->kernel)
+			check_kernel(seen->kernel);
 		judge_one(seen);
 	}
 	report_reader_free(reader);
