@@ -56,14 +56,13 @@ static int check_file(const char *option, const char *path, int mode, struct err
 
 static int check_input(struct run *run, struct error *err)
 {
-	struct expectations *expectations = NULL;
+	const struct plan_options *plan = &run->options.plan;
 
-	if (check_file("--kernel", run->options.plan.kernel, R_OK, err) < 0 ||
+	if (check_file("--kernel", plan->kernel, R_OK, err) < 0 ||
+	    (plan->kernel && kernel_check(plan->kernel, plan->image, err) < 0) ||
 	    check_file("--emulator", run->options.emulator, X_OK, err) < 0 ||
-	    outputs_check(&run->options, err) < 0 ||
-	    expectations_read(&expectations, run->options.plan.subject, NULL, err) < 0)
+	    outputs_check(&run->options, err) < 0 || expectations_check(plan->subject, err) < 0)
 		return -1;
-	expectations_free(expectations);
 	return cpu_tables_read(&run->tables, err);
 }
 
@@ -141,6 +140,25 @@ static int find_images(struct run *run, struct error *err)
 	return 0;
 }
 
+/* A CPU that no guest can be (no long mode, a vendor that is not printable) is told before any
+ * boots. */
+static int check_cpus(struct run *run, struct error *err)
+{
+	const struct hypervisor *hypervisor = connection_hypervisor(run->connections[0]);
+	const enum realise_guest guest =
+		run->options.plan.image == GUEST_LINUX ? REALISE_LINUX : REALISE_BARE;
+
+	for (size_t i = 0; i < run->cpus.count; i++) {
+		CLEANUP_FREE struct realised *realised = xcalloc(1, sizeof(*realised));
+		int result = realise(realised, &run->cpus.cpus[i], guest, hypervisor, err);
+
+		realised_free(realised);
+		if (result < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int prepare(struct run *run, char *const *specs, size_t count, struct error *err)
 {
 	bool models = cpus_want_models(specs, count);
@@ -148,7 +166,8 @@ static int prepare(struct run *run, char *const *specs, size_t count, struct err
 	/* Whatever needs no hypervisor goes first: a wrong name is told at once. */
 	if (check_input(run, err) < 0 || (!models && make_plan(run, specs, count, err) < 0) ||
 	    find_images(run, err) < 0 || open_connections(run, err) < 0 ||
-	    (models && make_plan(run, specs, count, err) < 0) || check_models(run, err) < 0)
+	    (models && make_plan(run, specs, count, err) < 0) || check_models(run, err) < 0 ||
+	    check_cpus(run, err) < 0)
 		return -1;
 	run->results = results_open(run->options.results, run->options.resume, &run->plan, err);
 	if (!run->results)

@@ -107,6 +107,9 @@ void guest_read_cpu_answer(struct hypervisor *out, const char *reply, struct err
 /* The newest readable kernel of /boot/vmlinuz-* and /usr/lib/modules/VERSION/vmlinuz; caller frees.
  */
 char *kernel_find(struct error *err);
+/* Whether PATH can be a kernel of that image, by its first bytes: an ELF file for x86-64, or a Linux
+ * boot image (bzImage). ERROR_INPUT with what it is not. */
+int kernel_check(const char *path, enum guest_image image, struct error *err);
 /* Writes an initramfs (newc, with libarchive) with `agent` as /init. Whole or not at all. */
 int initramfs_write(const char *path, const char *agent, struct error *err);
 /* The same with a shell for a person: `busybox` (a static one) as /bin/busybox, and a script as /init. */

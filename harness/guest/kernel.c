@@ -2,6 +2,9 @@
 /* Finds the kernel that Linux guests boot: the newest one of this machine that this user can read.
  */
 #include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -98,4 +101,27 @@ char *kernel_find_in(const char *boot, const char *modules, struct error *err)
 char *kernel_find(struct error *err)
 {
 	return kernel_find_in("/boot", "/usr/lib/modules", err);
+}
+
+/* Where a Linux boot image says so (Documentation/arch/x86/boot.rst, "The Real-Mode Kernel
+ * Header"). */
+#define BOOT_MAGIC_OFFSET 0x202
+#define BOOT_MAGIC	  "HdrS"
+
+int kernel_check(const char *path, enum guest_image image, struct error *err)
+{
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	unsigned char start[BOOT_MAGIC_OFFSET + 4] = { 0 };
+	Elf64_Ehdr elf;
+
+	if (fd < 0 || pread(fd, start, sizeof(start), 0) < 0)
+		return error_set(err, ERROR_INPUT, "%s: %s", path, strerror(errno));
+	memcpy(&elf, start, sizeof(elf));
+	if (!memcmp(elf.e_ident, ELFMAG, SELFMAG) && elf.e_ident[EI_CLASS] == ELFCLASS64 &&
+	    elf.e_machine == EM_X86_64)
+		return 0;
+	if (image == GUEST_LINUX && !memcmp(start + BOOT_MAGIC_OFFSET, BOOT_MAGIC, 4))
+		return 0;
+	return error_set(err, ERROR_INPUT, "%s is no kernel: expected an ELF file for x86-64%s",
+			 path, image == GUEST_LINUX ? " or a Linux boot image (bzImage)" : "");
 }

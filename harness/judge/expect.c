@@ -208,20 +208,12 @@ static int check_models(const struct expectations *out, struct error *err)
 	return check_names(models, 0, err);
 }
 
-int expectations_read(struct expectations **out, const char *subject, const char *version,
-		      struct error *err)
+static int read_file(struct expectations **out, const char *path, const char *subject,
+		     struct error *err)
 {
-	CLEANUP_FREE char *folder = path_models("expect");
 	CLEANUP_FREE char *models = path_models("models.tsv");
-	CLEANUP_FREE char *path = NULL;
-	struct expectations *read;
+	struct expectations *read = xcalloc(1, sizeof(*read));
 
-	*out = NULL;
-	if (find_file(&path, folder, subject, version, err))
-		return -1;
-	if (!path)
-		return 0;
-	read = xcalloc(1, sizeof(*read));
 	if (table_read(&read->table, path, err) || check_table(read, err))
 		goto fail;
 	if (!strcmp(subject, "dispatch") &&
@@ -232,6 +224,49 @@ int expectations_read(struct expectations **out, const char *subject, const char
 fail:
 	expectations_free(read);
 	return -1;
+}
+
+int expectations_read(struct expectations **out, const char *subject, const char *version,
+		      struct error *err)
+{
+	CLEANUP_FREE char *folder = path_models("expect");
+	CLEANUP_FREE char *path = NULL;
+
+	*out = NULL;
+	if (find_file(&path, folder, subject, version, err))
+		return -1;
+	return path ? read_file(out, path, subject, err) : 0;
+}
+
+/* SUBJECT.tsv, or SUBJECT-VERSION.tsv of whatever version. */
+static bool is_of_subject(const char *file, const char *subject)
+{
+	size_t subject_length = strlen(subject), length = strlen(file);
+
+	return length >= subject_length + 4 && !strncmp(file, subject, subject_length) &&
+	       !strcmp(file + length - 4, ".tsv") &&
+	       (file[subject_length] == '-' || length == subject_length + 4);
+}
+
+int expectations_check(const char *subject, struct error *err)
+{
+	CLEANUP_FREE char *folder = path_models("expect");
+	DIR *listing = opendir(folder);
+	struct dirent *entry;
+	int result = 0;
+
+	if (!listing)
+		return error_set(err, ERROR_INPUT, "%s: %s", folder, strerror(errno));
+	while (result == 0 && (entry = readdir(listing))) {
+		CLEANUP_FREE char *path = xasprintf("%s/%s", folder, entry->d_name);
+		struct expectations *read = NULL;
+
+		if (is_of_subject(entry->d_name, subject))
+			result = read_file(&read, path, subject, err);
+		expectations_free(read);
+	}
+	closedir(listing);
+	return result;
 }
 
 void expectations_free(struct expectations *expectations)

@@ -17,6 +17,8 @@ struct expectations;
  * is taken. *out is NULL with return 0 where no file fits: every cell is then a skip. */
 int expectations_read(struct expectations **out, const char *subject, const char *version,
 		      struct error *err);
+/* Reads every version's file of the subject: a broken one is told before anything boots. */
+int expectations_check(const char *subject, struct error *err);
 void expectations_free(struct expectations *expectations);
 size_t expectations_columns(const struct expectations *expectations);
 const char *expectations_column(const struct expectations *expectations,

@@ -45,6 +45,14 @@ for shard in 3/2 0/2 1/0 /2 1/ 1 1/2/3 -1/2 a/b; do
 done
 refused run --accel xvm
 refused run --kernel /no/such/kernel --image linux
+echo "no kernel" >text
+refused run --results r --kernel text skylake-x
+refused run --results r --kernel text --image linux skylake-x
+refused run --results r skylake-x,-lm
+cp -r "$top/cpu-models" tables
+sed '5s/rep-stosb/rep-stosw/' "$top/cpu-models/expect/linux-6.12.tsv" >tables/expect/linux-6.12.tsv
+QUIRKLAB_MODELS=$PWD/tables refused run --results r --subject linux skylake-x
+rm -r tables
 refused run --output tpa
 refused run --output tap:
 refused run --output tap:/no/such/folder/file
