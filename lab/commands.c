@@ -54,8 +54,10 @@ const struct command lab_commands[] = {
 	{ "cpuid-diff", "A B", "two CPUs by leaf, subleaf, register and bit",
 	  "A and B as for 'cpuid'.\n\nexit status: 0 no difference, 1 they differ, 2 bad input.",
 	  cpuid_diff_option_rows, command_cpuid_diff },
-	{ "repro", "SPEC|FILE|-|host", "reproduce one CPU in a guest: its picks, and what is not as asked",
-	  "SPEC and FILE as for 'cpuid', with edits behind a comma. Prints each pick with its reason, then what "
+	{ "repro", "SPEC|FILE|-|host",
+	  "reproduce one CPU in a guest: its picks, and what is not as asked",
+	  "SPEC and FILE as for 'cpuid', with edits behind a comma. Prints each pick with its "
+	  "reason, then what "
 	  "the\n"
 	  "guest does not see as asked and what depends on it; -v shows every register.\n\n"
 	  "exit status: as for 'run'.",

@@ -15,7 +15,7 @@
 enum cpu_origin {
 	CPU_CATALOGUE, /* catalogue.tsv */
 	CPU_UNKNOWN,   /* unknown.tsv */
-	CPU_MODEL,     /* a libvirt model by name; identity and bits from models.tsv where it has it */
+	CPU_MODEL, /* a libvirt model by name; identity and bits from models.tsv where it has it */
 	CPU_SIGNATURE, /* given by the user: a signature that no table has */
 	CPU_DUMP,      /* read from a dump */
 };
@@ -23,7 +23,7 @@ enum cpu_origin {
 struct cpu {
 	char name[CPU_NAME_MAX]; /* unique in a run; no '/' and no blank */
 	enum cpu_origin origin;
-	char vendor[13];	 /* the 12 bytes of leaf 0 */
+	char vendor[13];		  /* the 12 bytes of leaf 0 */
 	unsigned family, model, stepping; /* full numbers: family 0..270, model 0..255 */
 	unsigned stepping_max;		  /* last stepping that the row stands for */
 	bool identity_known;		  /* false: a libvirt model that models.tsv does not have */
@@ -55,7 +55,8 @@ void cpu_list_free(struct cpu_list *list);
 void signature_decode(uint32_t eax, unsigned *family, unsigned *model, unsigned *stepping);
 uint32_t signature_encode(unsigned family, unsigned model, unsigned stepping);
 
-/* Last-level cache by the vendor's rule (leaf 4; 0x8000001D; 0x80000006); 0: the dump does not say. */
+/* Last-level cache by the vendor's rule (leaf 4; 0x8000001D; 0x80000006); 0: the dump does not say.
+ */
 uint64_t cpu_llc_from_dump(const struct cpuid_dump *dump, const char *vendor);
 
 /* What a dump says. Every feature whose register the dump has is known. */

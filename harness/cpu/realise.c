@@ -19,8 +19,8 @@ static const char *const baseline[] = {
 	"mmx",	"fxsr", "sse",	"sse2", "syscall", "nx",   "lm",
 };
 
-/* Those of them without which no guest of ours runs under TCG: it refuses their instructions. Knights
- * Corner has long mode, and neither cmov nor SSE. */
+/* Those of them without which no guest of ours runs under TCG: it refuses their instructions.
+ * Knights Corner has long mode, and neither cmov nor SSE. */
 static const char *const required[] = { "cmov", "fxsr", "sse", "sse2" };
 
 /*

@@ -16,8 +16,9 @@ struct hypervisor {
 	bool kvm;
 	unsigned qemu_version;	  /* major * 1000 + minor */
 	unsigned libvirt_version; /* major * 1000000 + minor * 1000 + release */
-	/* Where QEMU itself was asked (guest_ask_cpu): the bits that it has a property for, and those of
-	 * them that this accelerator has. Else both follow from the version, by feature.c. */
+	/* Where QEMU itself was asked (guest_ask_cpu): the bits that it has a property for, and
+	 * those of them that this accelerator has. Else both follow from the version, by feature.c.
+	 */
 	bool asked;
 	struct feature_set named, native;
 };

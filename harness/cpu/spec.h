@@ -12,8 +12,8 @@
 
 /* Everything that a SPEC can name. The lists are borrowed. */
 struct cpu_tables {
-	struct cpu_list known;	 /* the catalogue, then the unknown CPUs, each in file order */
-	struct cpu_list models;	 /* models.tsv, origin CPU_MODEL */
+	struct cpu_list known;	/* the catalogue, then the unknown CPUs, each in file order */
+	struct cpu_list models; /* models.tsv, origin CPU_MODEL */
 };
 
 int cpu_tables_read(struct cpu_tables *tables, struct error *err);
@@ -22,7 +22,8 @@ void cpu_tables_free(struct cpu_tables *tables);
 /*
  * Appends to list every CPU that SPEC means, edits applied (the name then ends with the edits, as
  * "skylake-x,+fsrs"). A signature that no row has gives one CPU of origin CPU_SIGNATURE; it needs a
- * vendor then. ERROR_INPUT with a near name as a hint ("no CPU 'skylake-y': do you mean skylake-x?").
+ * vendor then. ERROR_INPUT with a near name as a hint ("no CPU 'skylake-y': do you mean
+ * skylake-x?").
  */
 int spec_parse(struct cpu_list *list, const char *spec, const struct cpu_tables *tables,
 	       struct error *err);

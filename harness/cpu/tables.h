@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Readers of cpu-models/: tab-separated tables with a header row. Errors name file, line, column. */
+/* Readers of cpu-models/: tab-separated tables with a header row. Errors name file, line, column.
+ */
 #ifndef QUIRKLAB_HARNESS_CPU_TABLES_H
 #define QUIRKLAB_HARNESS_CPU_TABLES_H
 
@@ -11,7 +12,7 @@ struct table {
 	char *bytes; /* the file; columns and cells point into it */
 	char **columns;
 	size_t column_count;
-	char **cells; /* row_count x column_count */
+	char **cells;	 /* row_count x column_count */
 	unsigned *lines; /* line number of each row in the file */
 	size_t row_count;
 };

@@ -18,7 +18,8 @@
 #include "harness/util/cleanup.h"
 #include "harness/util/text.h"
 
-/* 9.0 starts guests with forced bits, 11.3 does not (domain.c); which version began is not known. */
+/* 9.0 starts guests with forced bits, 11.3 does not (domain.c); which version began is not known.
+ */
 #define LIBVIRT_COMPARES_FORCED 10000000
 
 /* A remote host that does not answer KEEPALIVE_COUNT times is lost. */

@@ -19,8 +19,8 @@ struct connection {
 	struct root root; /* path NULL unless embedded */
 	bool local;
 	bool cpu_by_qemu; /* see struct domain_plan */
-	bool microvm;	 /* the emulator has this machine */
-	char prefix[48]; /* of our domains: "quirklab-PID-", elsewhere "quirklab-PID-XXXX-" */
+	bool microvm;	  /* the emulator has this machine */
+	char prefix[48];  /* of our domains: "quirklab-PID-", elsewhere "quirklab-PID-XXXX-" */
 	struct hypervisor hypervisor;
 	char qemu_text[24], libvirt_text[24];
 	struct lifecycle lifecycle;

@@ -132,9 +132,10 @@ static void add_model(xmlNodePtr domain, const struct realised *realised)
 }
 
 /*
- * A CPU that QEMU is told in arguments of its own is `maximum` to libvirt: libvirt compares any other
- * mode with what QEMU then says of the CPU, and 11.3 refuses the guest ("conflicting CPU data") where
- * a bit is forced, since QEMU calls such a bit set and filtered out at once (both seen on Debian 13).
+ * A CPU that QEMU is told in arguments of its own is `maximum` to libvirt: libvirt compares any
+ * other mode with what QEMU then says of the CPU, and 11.3 refuses the guest ("conflicting CPU
+ * data") where a bit is forced, since QEMU calls such a bit set and filtered out at once (both seen
+ * on Debian 13).
  */
 static void add_cpu(xmlNodePtr domain, const struct domain_plan *plan)
 {
@@ -298,7 +299,8 @@ static int check(const struct guest_request *request, struct error *err)
 	return 0;
 }
 
-/* --- without libvirt -----------------------------------------------------------------------------------
+/* --- without libvirt
+ * -----------------------------------------------------------------------------------
  */
 
 /* One word of a shell's command line, in quotes where it needs them. */

@@ -47,7 +47,8 @@ void guest_boot(struct connection *connection, const struct guest_request *reque
 		struct guest_result *result);
 void guest_result_free(struct guest_result *result);
 
-/* --- guests for people (definition.c, attended.c, keep.c) ------------------------------------------------ */
+/* --- guests for people (definition.c, attended.c, keep.c)
+ * ------------------------------------------------ */
 
 /*
  * A guest that nobody watches for its report. Its only port is the console; see quirklab_text in
@@ -67,16 +68,17 @@ char *guest_qemu_command(struct connection *connection, const struct guest_reque
 			 const struct guest_definition *definition, struct error *err);
 
 /*
- * Starts a guest that outlives this process: nobody here ends it. The embedded driver's root stays with
- * it until its QEMU is gone and something sweeps. *uri, which virsh takes, is the caller's to free.
+ * Starts a guest that outlives this process: nobody here ends it. The embedded driver's root stays
+ * with it until its QEMU is gone and something sweeps. *uri, which virsh takes, is the caller's to
+ * free.
  */
 int guest_keep(struct connection *connection, const struct guest_request *request,
 	       const struct guest_definition *definition, char **uri, struct error *err);
 
 /*
- * A guest with somebody at its console, here and now. On the embedded driver only: elsewhere there is
- * `virsh console`. What the guest says goes to `sink` in guest_attended_read, which the caller calls
- * again and again.
+ * A guest with somebody at its console, here and now. On the embedded driver only: elsewhere there
+ * is `virsh console`. What the guest says goes to `sink` in guest_attended_read, which the caller
+ * calls again and again.
  */
 struct guest_attended;
 struct guest_attended *guest_attend(struct connection *connection,
@@ -84,7 +86,8 @@ struct guest_attended *guest_attend(struct connection *connection,
 				    const struct guest_definition *definition,
 				    void (*sink)(void *context, const void *bytes, size_t length),
 				    void *context, struct error *err);
-/* Hands on what the guest said since. False at its end: the guest's own, or connection_interrupt. */
+/* Hands on what the guest said since. False at its end: the guest's own, or connection_interrupt.
+ */
 bool guest_attended_read(struct guest_attended *guest);
 /* To the console; returns how many bytes it took, which may be none. */
 size_t guest_attended_write(struct guest_attended *guest, const void *bytes, size_t length);
@@ -107,12 +110,13 @@ void guest_read_cpu_answer(struct hypervisor *out, const char *reply, struct err
 /* The newest readable kernel of /boot/vmlinuz-* and /usr/lib/modules/VERSION/vmlinuz; caller frees.
  */
 char *kernel_find(struct error *err);
-/* Whether PATH can be a kernel of that image, by its first bytes: an ELF file for x86-64, or a Linux
- * boot image (bzImage). ERROR_INPUT with what it is not. */
+/* Whether PATH can be a kernel of that image, by its first bytes: an ELF file for x86-64, or a
+ * Linux boot image (bzImage). ERROR_INPUT with what it is not. */
 int kernel_check(const char *path, enum guest_image image, struct error *err);
 /* Writes an initramfs (newc, with libarchive) with `agent` as /init. Whole or not at all. */
 int initramfs_write(const char *path, const char *agent, struct error *err);
-/* The same with a shell for a person: `busybox` (a static one) as /bin/busybox, and a script as /init. */
+/* The same with a shell for a person: `busybox` (a static one) as /bin/busybox, and a script as
+ * /init. */
 int initramfs_write_shell(const char *path, const char *busybox, const char *script,
 			  struct error *err);
 

@@ -136,7 +136,7 @@ int initramfs_write_shell(const char *path, const char *busybox, const char *scr
 			  struct error *err)
 {
 	/* The last ones are where busybox installs its names. */
-	static const char *const folders[] = { "dev", "proc", "sys",	 "tmp",	     "root", "bin",
+	static const char *const folders[] = { "dev",  "proc", "sys",	  "tmp",      "root", "bin",
 					       "sbin", "usr",  "usr/bin", "usr/sbin", NULL };
 	struct member members[] = { { "init", script, strlen(script) },
 				    { .name = "bin/busybox" },

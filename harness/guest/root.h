@@ -16,11 +16,11 @@ struct root {
 
 /* Makes a root with its qemu.conf and takes its lock. */
 int root_open(struct root *root, struct error *err);
-/* Marks it as one that outlives its harness: neither closing nor sweeping ends it while a QEMU of it is
- * there. */
+/* Marks it as one that outlives its harness: neither closing nor sweeping ends it while a QEMU of
+ * it is there. */
 int root_keep(const struct root *root, struct error *err);
-/* Ends what QEMUs it has, removes it, and lets go; of a kept one it only lets go. An empty struct (path
- * NULL) is allowed. */
+/* Ends what QEMUs it has, removes it, and lets go; of a kept one it only lets go. An empty struct
+ * (path NULL) is allowed. */
 void root_close(struct root *root);
 
 /* Takes one more shared lock, of another process. Returns its file descriptor, or -1. */

@@ -247,7 +247,8 @@ void watch_until_end(struct watch *watch)
 		wait_change(watch);
 	if (watch->stopped || watch->panicked)
 		drain(watch);
-	/* The last bytes were read: a frame that claims to be longer must not hide those behind it. */
+	/* The last bytes were read: a frame that claims to be longer must not hide those behind it.
+	 */
 	report_finish(watch->result->reader);
 	last = watch->last_frame > watch->watchdog.begin ? watch->last_frame : clock_seconds();
 	watch->result->guest = last - watch->watchdog.begin;

@@ -15,12 +15,13 @@ int record_read(struct cell_result *result, const char *line, size_t length, str
 struct summary {
 	size_t cells; /* planned; more than the sum of the counts where some never ran */
 	size_t count[VERDICTS];
-	double seconds; /* wall clock of the run */
+	double seconds;		     /* wall clock of the run */
 	char because[VERDICTS][128]; /* what the mismatches and skips name: "fsrs" */
 };
 /* Counts the result; `cells` stays the caller's. */
 void summary_add(struct summary *summary, const struct cell_result *result);
-/* "252 cells: 230 pass, 22 mismatch (fsrs), 0 fail, 4.1 s": the last line of every run, no newline. */
+/* "252 cells: 230 pass, 22 mismatch (fsrs), 0 fail, 4.1 s": the last line of every run, no newline.
+ */
 void summary_write(struct text *out, const struct summary *summary);
 
 enum report_format {
@@ -37,22 +38,23 @@ bool report_format_find(const char *name, enum report_format *format);
 
 struct report_options {
 	enum report_format format;
-	size_t planned;	 /* cells, for TAP's plan */
-	bool colour;	 /* table: escape sequences are wanted */
-	bool utf8;	 /* table: symbols beyond ASCII are understood */
-	bool verbose;	 /* table: a line for each cell that passed, however many there are */
-	unsigned width;	 /* table: columns of the terminal, at least 20 */
+	size_t planned; /* cells, for TAP's plan */
+	bool colour;	/* table: escape sequences are wanted */
+	bool utf8;	/* table: symbols beyond ASCII are understood */
+	bool verbose;	/* table: a line for each cell that passed, however many there are */
+	unsigned width; /* table: columns of the terminal, at least 20 */
 };
 
-/* A writer of one format to one stream (borrowed). open -> cell... -> close. TAP and JSON Lines print
- * as cells come; the table, JUnit, HTML and Markdown are written at the end. */
+/* A writer of one format to one stream (borrowed). open -> cell... -> close. TAP and JSON Lines
+ * print as cells come; the table, JUnit, HTML and Markdown are written at the end. */
 struct reporter;
 struct reporter *reporter_open(const struct report_options *options, FILE *out);
 void reporter_cell(struct reporter *reporter, const struct cell_result *result);
 /* Writes the rest, flushes, frees the reporter. ERROR_LAB where anything could not be written. */
 int reporter_close(struct reporter *reporter, const struct summary *summary, struct error *err);
 
-/* --- the progress line --------------------------------------------------------------------------- */
+/* --- the progress line ---------------------------------------------------------------------------
+ */
 
 /* One line at the bottom of a terminal: done of planned, verdicts, time left by the rate so far. */
 struct progress;

@@ -8,8 +8,8 @@
 struct reporter {
 	struct report_options options;
 	FILE *out;
-	size_t seen;	  /* cells so far */
-	char **records;	  /* a record (JSON) for each, where the format is written at the end */
+	size_t seen;	/* cells so far */
+	char **records; /* a record (JSON) for each, where the format is written at the end */
 	size_t room;
 };
 

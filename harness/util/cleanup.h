@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Scope-bound clean-up: a variable that is declared with one of these is released on every way out. */
+/* Scope-bound clean-up: a variable that is declared with one of these is released on every way out.
+ */
 #ifndef QUIRKLAB_HARNESS_UTIL_CLEANUP_H
 #define QUIRKLAB_HARNESS_UTIL_CLEANUP_H
 

@@ -94,7 +94,8 @@ int file_append_synced(int fd, const char *name, const void *bytes, size_t lengt
 	if (write_all(fd, bytes, length) == 0 && fdatasync(fd) == 0)
 		return 0;
 	saved = errno;
-	/* Half a record would spoil the next one. Where this fails too, a reader cuts the torn line. */
+	/* Half a record would spoil the next one. Where this fails too, a reader cuts the torn
+	 * line. */
 	if (ftruncate(fd, end) < 0)
 		return error_set(err, ERROR_LAB, "%s: %s, and the torn record stays: %s", name,
 				 strerror(saved), strerror(errno));

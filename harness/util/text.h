@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A growable string. Running out of memory aborts: a lab that cannot allocate a line cannot report. */
+/* A growable string. Running out of memory aborts: a lab that cannot allocate a line cannot report.
+ */
 #ifndef QUIRKLAB_HARNESS_UTIL_TEXT_H
 #define QUIRKLAB_HARNESS_UTIL_TEXT_H
 
@@ -13,7 +14,8 @@ struct text {
 
 void text_add(struct text *text, const void *bytes, size_t length);
 void text_addf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-const char *text_string(const struct text *text); /* "" for an empty one; valid until the next add */
+const char *
+text_string(const struct text *text); /* "" for an empty one; valid until the next add */
 void text_free(struct text *text);
 
 #define CLEANUP_TEXT __attribute__((cleanup(text_free)))

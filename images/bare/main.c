@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The bare guest: runs the dispatch selftests on its only CPU, or, with cpus=N on the command line,
- * on the CPUs with the APIC ids 1 to N one after another. With quirklab_text=1 it also tells people what
- * it found, and resets at its end, or, with quirklab_stay=1, stays.
+ * on the CPUs with the APIC ids 1 to N one after another. With quirklab_text=1 it also tells people
+ * what it found, and resets at its end, or, with quirklab_stay=1, stays.
  */
 #include <cpuid.h>
 
@@ -71,8 +71,8 @@ static void put_text(void *context, const char *text)
 	console_text(text);
 }
 
-/* Without a table of exceptions any of them is a triple fault, which resets the machine: that ends a
- * guest that was started by hand. */
+/* Without a table of exceptions any of them is a triple fault, which resets the machine: that ends
+ * a guest that was started by hand. */
 static void reset(void)
 {
 	static const struct __attribute__((packed)) {
@@ -124,8 +124,7 @@ static void test(struct cpu *cpu, bool own_text)
 	}
 	cpu->platform.misc_enable = misc_enable();
 	if (is_set(TEXT_REPORT_WORD))
-		text_report(put_text, NULL,
-			    cpu->platform.misc_enable != REPORT_MISC_ENABLE_CLEAR);
+		text_report(put_text, NULL, cpu->platform.misc_enable != REPORT_MISC_ENABLE_CLEAR);
 	failed = selftest_run(selftest_memory, &cpu->platform);
 	reported++;
 	console_number(cpu->number);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every leaf and subleaf of CPUID, bounded: a guest's CPUID may say anything. And how they are sent.
+ * Every leaf and subleaf of CPUID, bounded: a guest's CPUID may say anything. And how they are
+ * sent.
  */
 #include "tests/dispatch/cpuid_report.h"
 
