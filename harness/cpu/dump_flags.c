@@ -155,34 +155,6 @@ static void cut_line(struct tokens *tokens, const struct line *line, const struc
 		tokens->list[tokens->count - 1].last_of_line = true;
 }
 
-/* Whether the tokens from `first` on go on with the list: there is a name among them. */
-static bool goes_on(const struct tokens *tokens, size_t first, const struct flag_table *table)
-{
-	for (size_t i = first; i < tokens->count; i++)
-		if (tokens->list[i].flag != NO_FLAG)
-			return true;
-	return first && first < tokens->count &&
-	       join(table, &tokens->list[first - 1], &tokens->list[first]) != NO_FLAG;
-}
-
-/* All lines that belong to the list. Behind it there may be prose, or the dots of who cut it.
- * Returns false for the dots. */
-static bool cut_tokens(struct tokens *tokens, const struct flag_list *list,
-		       const struct flag_table *table)
-{
-	tokens->count = 0;
-	for (size_t i = 0; i < list->line_count; i++) {
-		size_t first = tokens->count;
-
-		cut_line(tokens, &list->lines[i], table);
-		if (!i || goes_on(tokens, first, table))
-			continue;
-		tokens->count = first;
-		return !line_find(&list->lines[i], "...");
-	}
-	return true;
-}
-
 /* "smapxsaveopt": where the second name begins; 0 where there is no way to read it, or several. */
 static size_t split(const struct flag_table *table, const struct token *token)
 {
@@ -209,6 +181,58 @@ static bool may_go_on(const char *at, size_t length)
 		if (!strncmp(flags_without_bit[i], at, length) && flags_without_bit[i][length])
 			return true;
 	return false;
+}
+
+/* What a line behind the first one of a list is. */
+enum line_is { LINE_OF_LIST, LINE_OF_PROSE, LINE_WITHOUT_NAMES };
+
+/*
+ * Whether the tokens from `first` on go on with the list: most of them are names. A sentence that
+ * mentions a few flags ("clwb or avx512f may matter") does not say that the CPU has them.
+ */
+static enum line_is judge_line(const struct tokens *tokens, size_t first,
+			       const struct flag_table *table)
+{
+	size_t names = 0, strangers = 0;
+
+	for (size_t i = first; i < tokens->count; i++) {
+		const struct token *token = &tokens->list[i];
+
+		if (token->flag != NO_FLAG || split(table, token) ||
+		    (i && i == first && join(table, token - 1, token) != NO_FLAG))
+			names++;
+		else if (!token->last_of_line || !may_go_on(token->at, token->length))
+			strangers++;
+	}
+	if (!names)
+		return LINE_WITHOUT_NAMES;
+	return names > strangers ? LINE_OF_LIST : LINE_OF_PROSE;
+}
+
+/*
+ * All lines that belong to the list. Behind it there may be prose, or the dots of who cut it.
+ * Returns false for the dots, and for a line that may be of the list for all one can tell.
+ */
+static bool cut_tokens(struct reading *reading, struct tokens *tokens, const struct flag_list *list,
+		       const struct flag_table *table)
+{
+	tokens->count = 0;
+	for (size_t i = 0; i < list->line_count; i++) {
+		size_t first = tokens->count;
+		enum line_is is;
+
+		cut_line(tokens, &list->lines[i], table);
+		is = i ? judge_line(tokens, first, table) : LINE_OF_LIST;
+		if (is == LINE_OF_LIST)
+			continue;
+		tokens->count = first;
+		if (is == LINE_WITHOUT_NAMES)
+			return !line_find(&list->lines[i], "...");
+		reading_warn(reading, list->lines[i].number,
+			     "more prose than flags: the flags that it mentions are not read");
+		return false;
+	}
+	return true;
 }
 
 /* --- the kernel's list --- */
@@ -430,7 +454,7 @@ void read_kernel_flags(struct reading *reading, const struct flag_list *list)
 	table->result = (struct flag_result){ .rep_good = -1 };
 	state.vendor = vendor;
 	tokens = xmalloc(sizeof(*tokens));
-	complete = cut_tokens(tokens, list, table) && list->complete;
+	complete = cut_tokens(reading, tokens, list, table) && list->complete;
 	read_tokens(reading, &state, tokens, !*list->lines[list->line_count - 1].end && !complete);
 	if (tokens->count == TOKENS_MAX)
 		damage(&state);

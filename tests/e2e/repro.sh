@@ -145,6 +145,26 @@ exits 2 "--against alone" repro skylake-x --against broadwell-x
 if requires ls /boot/vmlinuz-* || requires ls /usr/lib/modules/*/vmlinuz; then
 	exits 0 "under Linux" repro --image linux amd/25:1
 	check "its kernel is named" has 'guest +linux under .*, Linux [0-9]' out
+	exits 0 "its CPUID" -v repro --image linux amd/25:1
+	cp out ours
+	exits 0 "as a command of QEMU" repro --image linux amd/25:1 --print-qemu
+	cp out command
+	check "which runs as printed" sh -c 'timeout 120 sh ./command </dev/null >said 2>warnings'
+	check "the same CPUID" same_leaves ours said
+	check "and says what it picks" ended_in said
+	exits 0 "as domain XML" repro --image linux amd/25:1 --print-xml
+	cp out domain.xml
+	log=$(sed -n 's/.*<log file="\([^"]*\)".*/\1/p' domain.xml)
+	if requires virsh --version; then
+		check "virsh creates it as printed" by_libvirt domain.xml "$log"
+		check "the same CPUID" same_leaves ours "$log"
+	else
+		skip "virsh creates it" "no virsh here"
+	fi
+	rm -f "$log"
+	for pid in $(own_qemus); do
+		kill -9 "$pid"
+	done
 	exits 2 "a shell needs Linux" repro amd/25:1 --shell --image bare
 else
 	skip "under Linux" "no kernel to boot"

@@ -713,6 +713,10 @@ static const struct {
 	  NULL },
 	{ CPUINFO("fpu lm cpuid erms\n[...]", "bugs\t\t: x\n"), "erms=1 clwb=? xsaveopt=? pni=0",
 	  "so it may be cut off" },
+	/* A sentence that mentions flags does not say that the CPU has them */
+	{ CPUINFO("fpu lm cpuid erms\nThanks, clwb or fsrm may matter.", "bugs\t\t: x\n"),
+	  "erms=1 clwb=? fsrm=? pni=0", "line 9: more prose than flags" },
+	{ CPUINFO("fpu lm cpuid erms\nno clwb", ""), "erms=1 clwb=?", "more prose than flags" },
 	/* ibrs on Intel is the bit spec_ctrl */
 	{ CPUINFO("fpu lm cpuid ibrs ibpb stibp ssbd", "bugs\t\t: x\n"),
 	  "spec_ctrl=1 ibrs=? stibp=1 ssbd=1 ibpb=?", NULL },
