@@ -662,6 +662,13 @@ START_TEST(half_a_register_is_none)
 	check_bits(&dump, "erms=1 movdir64b=? fsrm=?"); /* ebx is whole, ecx and edx are not */
 	ck_assert(warns(&dump, "line 3: leaf 0x7 is cut off or damaged at ecx"));
 	dump_free(&dump);
+	/* A blank amid numbers with commas: from there on nothing is sure, and nothing shifts. */
+	read_good(&dump, "0, 0, 7, 1835104325, 1936746856, 1130720368\n"
+			 "1, 0, 329379, 10 50624, 532341759, 395049983\n"
+			 "7, 0, 1, 10224160, 268435456, 1 6\n");
+	check_bits(&dump, "pni=? sse2=? erms=1 movdir64b=1 fsrm=?");
+	ck_assert(warns(&dump, "line 2: leaf 0x1 is cut off or damaged at ebx"));
+	dump_free(&dump);
 	/* Numbers of any width: the last one of the text may have lost digits. */
 	read_good(&dump, "1 0 0 0 0 => 7 756e6547 6c65746e 49656e69\n"
 			 "1 1 0 0 0 => 306c3 100800 7ffafbbf bfeb");
