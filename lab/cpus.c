@@ -7,6 +7,7 @@
 
 #include "harness/util/cleanup.h"
 #include "harness/util/text.h"
+#include "lab/lab.h"
 
 bool cpus_want_models(char *const *specs, size_t count)
 {
@@ -122,4 +123,38 @@ int cpus_compare(const void *left, const void *right)
 void cpus_sort(struct cpu_list *list)
 {
 	qsort(list->cpus, list->count, sizeof(*list->cpus), cpus_compare);
+}
+
+int cpus_check_models(const struct cpu_list *list, struct connection *connection, struct error *err)
+{
+	const char *wrong = NULL, *near;
+	size_t count = 0;
+	char **models;
+
+	for (size_t i = 0; i < list->count && !wrong; i++)
+		wrong = list->cpus[i].libvirt_model;
+	if (!wrong)
+		return 0;
+	models = connection_models(connection, err);
+	if (!models)
+		return -1;
+	while (models[count])
+		count++;
+	wrong = NULL;
+	for (size_t i = 0; i < list->count && !wrong; i++) {
+		const char *model = list->cpus[i].libvirt_model;
+		size_t j = 0;
+
+		while (model && j < count && strcmp(models[j], model))
+			j++;
+		wrong = model && j == count ? model : NULL;
+	}
+	if (wrong) {
+		near = near_name(wrong, models, count, sizeof(*models));
+		error_set(err, ERROR_INPUT, "libvirt has no CPU model '%s' here: %s%s%s", wrong,
+			  near ? "do you mean '" : "'quirklab list models' lists them",
+			  near ? near : "", near ? "'?" : "");
+	}
+	connection_models_free(models);
+	return wrong ? -1 : 0;
 }

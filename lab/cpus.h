@@ -17,6 +17,10 @@ bool cpus_want_models(char *const *specs, size_t count);
 int cpus_collect(struct cpu_list *list, const struct cpu_tables *tables, char *const *specs,
 		 size_t count, struct connection *connection, struct error *err);
 
+/* ERROR_INPUT where a CPU is a model that libvirt does not have on this connection. */
+int cpus_check_models(const struct cpu_list *list, struct connection *connection,
+		      struct error *err);
+
 /* The order of two struct cpu, for qsort: vendor, family, model, stepping, name. */
 int cpus_compare(const void *left, const void *right);
 void cpus_sort(struct cpu_list *list);

@@ -43,7 +43,7 @@ const char *near_name(const char *typed, const void *rows, size_t count, size_t 
 		if (strlen(name) > LONGEST)
 			continue;
 		far = length > 1 && !strncmp(name, typed, length) ? 1 : distance(typed, name);
-		if (far < least) {
+		if (far < least || (best && far == least && strlen(name) < strlen(best))) {
 			least = far;
 			best = name;
 		}

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "harness/util/cleanup.h"
+#include "lab/cpus.h"
 #include "lab/interrupt.h"
 #include "lab/repro.h"
 
@@ -71,6 +72,7 @@ static int read_input(struct repro *repro, const char *word, struct error *err)
 static int open_guest(struct repro *repro, struct error *err)
 {
 	struct repro_guest *guest = &repro->guest;
+	const struct cpu_list target = { .cpus = &repro->target.cpu, .count = 1 };
 	const struct connection_options where = {
 		.uri = repro->lab->uri_count ? repro->lab->uris[0] : NULL,
 		.emulator = repro->options.emulator,
@@ -89,7 +91,8 @@ static int open_guest(struct repro *repro, struct error *err)
 	if (!guest->connection)
 		return -1;
 	repro->connections = 1;
-	if (guest_ask_cpu(guest->connection, &guest->hypervisor, err) < 0)
+	if (cpus_check_models(&target, guest->connection, err) < 0 ||
+	    guest_ask_cpu(guest->connection, &guest->hypervisor, err) < 0)
 		return -1;
 	return realise_dump(&repro->realised, &repro->target.cpu, &repro->target.dump.cpus[0],
 			    guest->image == GUEST_LINUX ? REALISE_LINUX : REALISE_BARE,

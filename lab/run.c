@@ -66,41 +66,6 @@ static int check_input(struct run *run, struct error *err)
 	return cpu_tables_read(&run->tables, err);
 }
 
-/* What is named as a model of libvirt's has to be one of the connection. */
-static int check_models(struct run *run, struct error *err)
-{
-	const char *wrong = NULL, *near;
-	size_t count = 0;
-	char **models;
-
-	for (size_t i = 0; i < run->cpus.count && !wrong; i++)
-		wrong = run->cpus.cpus[i].libvirt_model;
-	if (!wrong)
-		return 0;
-	models = connection_models(run->connections[0], err);
-	if (!models)
-		return -1;
-	while (models[count])
-		count++;
-	wrong = NULL;
-	for (size_t i = 0; i < run->cpus.count && !wrong; i++) {
-		const char *model = run->cpus.cpus[i].libvirt_model;
-		size_t j = 0;
-
-		while (model && j < count && strcmp(models[j], model))
-			j++;
-		wrong = model && j == count ? model : NULL;
-	}
-	if (wrong) {
-		near = near_name(wrong, models, count, sizeof(*models));
-		error_set(err, ERROR_INPUT, "libvirt has no CPU model '%s' here: %s%s%s", wrong,
-			  near ? "do you mean '" : "'quirklab list models' lists them",
-			  near ? near : "", near ? "'?" : "");
-	}
-	connection_models_free(models);
-	return wrong ? -1 : 0;
-}
-
 static int make_plan(struct run *run, char *const *specs, size_t count, struct error *err)
 {
 	struct connection *first = run->connection_count ? run->connections[0] : NULL;
@@ -166,8 +131,8 @@ static int prepare(struct run *run, char *const *specs, size_t count, struct err
 	/* Whatever needs no hypervisor goes first: a wrong name is told at once. */
 	if (check_input(run, err) < 0 || (!models && make_plan(run, specs, count, err) < 0) ||
 	    find_images(run, err) < 0 || open_connections(run, err) < 0 ||
-	    (models && make_plan(run, specs, count, err) < 0) || check_models(run, err) < 0 ||
-	    check_cpus(run, err) < 0)
+	    (models && make_plan(run, specs, count, err) < 0) ||
+	    cpus_check_models(&run->cpus, run->connections[0], err) < 0 || check_cpus(run, err) < 0)
 		return -1;
 	run->results = results_open(run->options.results, run->options.resume, &run->plan, err);
 	if (!run->results)

@@ -292,7 +292,10 @@ int command_show(struct lab *lab, const struct command *command, int argc, char 
 	} else {
 		/* Without a hypervisor everything else can still be shown. */
 		connection = connection_open(&where, &err);
-		show(&list, expectations, connection, &err, json);
+		if (connection && cpus_check_models(&list, connection, &err) < 0)
+			status = lab_fail(&err);
+		else
+			show(&list, expectations, connection, &err, json);
 		connection_close(connection);
 	}
 	expectations_free(expectations);

@@ -23,6 +23,9 @@ static const char *const baseline[] = {
  * Knights Corner has long mode, and neither cmov nor SSE. */
 static const char *const required[] = { "cmov", "fxsr", "sse", "sse2" };
 
+/* Linux halts without them, and without a word (arch/x86/kernel/verify_cpu.S). */
+static const char *const linux_required[] = { "fpu", "msr", "pae", "cx8" };
+
 /*
  * Never forced on a Linux guest: its kernel or libc uses them unasked. Measured bit by bit
  * (QEMU 7.2 TCG, Debian's 6.1 kernel): each hangs or breaks the boot, or belongs to a group that
@@ -219,6 +222,16 @@ static int realise_base(struct realised *out, const struct cpu *cpu, enum realis
 					 "%s: has no %s; the guests are 64-bit programs, which all "
 					 "take it for granted",
 					 cpu->name, required[i]);
+	}
+	for (size_t i = 0; i < sizeof(linux_required) / sizeof(linux_required[0]); i++) {
+		int index = feature_find(linux_required[i]);
+
+		if (guest == REALISE_LINUX && feature_in(&cpu->known, index) &&
+		    !feature_in(&cpu->on, index))
+			return error_set(err, ERROR_INPUT,
+					 "%s: has no %s, without which Linux does not start; "
+					 "',+%s' adds it",
+					 cpu->name, linux_required[i], linux_required[i]);
 	}
 	for (size_t i = 0; i < sizeof(baseline) / sizeof(baseline[0]); i++) {
 		int index = feature_find(baseline[i]);
