@@ -49,6 +49,7 @@ echo "no kernel" >text
 refused run --results r --kernel text skylake-x
 refused run --results r --kernel text --image linux skylake-x
 refused run --results r skylake-x,-lm
+refused run --results r --image linux skylake-x,-msr
 cp -r "$top/cpu-models" tables
 sed '5s/rep-stosb/rep-stosw/' "$top/cpu-models/expect/linux-6.12.tsv" >tables/expect/linux-6.12.tsv
 QUIRKLAB_MODELS=$PWD/tables refused run --results r --subject linux skylake-x
@@ -77,6 +78,8 @@ refused list cpu
 refused list cpus --jsn
 refused show
 refused show skylake-y
+refused show model:NoSuchModel
+refused repro model:NoSuchModel
 refused doctor now
 refused cpuid
 refused cpuid /no/such/dump
