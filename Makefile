@@ -118,6 +118,8 @@ run: needs-run
 	$(B)/quirklab run $(RUN)
 
 # --- tests, lint, bench, fuzz ---------------------------------------------------------------------
+# How each is done stands in tests/rules.mk and tests/fuzz/rules.mk.
+check check-full check-fresh check-valgrind bench fuzz lint:
 include tests/rules.mk
 
 # --- installing -----------------------------------------------------------------------------------
