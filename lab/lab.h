@@ -67,6 +67,11 @@ void options_help(const struct option_row *rows);
 /* An unsigned number from..to, decimal or 0x-hex, and nothing after it. what names the option. */
 int parse_number(unsigned *out, const char *text, unsigned from, unsigned to, const char *what,
 		 struct error *err);
+/* The factor of --timeout-scale. */
+int parse_scale(double *scale, const char *text, struct error *err);
+/* One of the words, by its index; NULL ends them. what: the option without its dashes. */
+int parse_word(unsigned *out, const char *text, const char *const words[], const char *what,
+	       struct error *err);
 
 /* For a negative result of options_parse: prints the help, the version or the error, and returns
  * the exit status. */

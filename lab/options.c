@@ -2,10 +2,12 @@
 /* Options from tables of rows, by getopt_long; their help; messages and exit statuses. */
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/util/text.h"
 #include "lab/lab.h"
 
 #define ROWS_MAX 48
@@ -184,4 +186,32 @@ int lab_fail(const struct error *err)
 	fflush(stdout);
 	fprintf(stderr, "quirklab: %s\n", err->text);
 	return err->kind == ERROR_INPUT ? STATUS_USAGE : STATUS_LAB;
+}
+
+int parse_scale(double *scale, const char *text, struct error *err)
+{
+	char *end = NULL;
+
+	*scale = strtod(text, &end);
+	if (end == text || *end || !isfinite(*scale) || *scale < 0.01 || *scale > 1000)
+		return error_set(
+			err, ERROR_INPUT,
+			"--timeout-scale: a number from 0.01 to 1000 was expected, not '%s'", text);
+	return 0;
+}
+
+int parse_word(unsigned *out, const char *text, const char *const words[], const char *what,
+	       struct error *err)
+{
+	CLEANUP_TEXT struct text list = { 0 };
+
+	for (unsigned i = 0; words[i]; i++) {
+		if (!strcmp(words[i], text)) {
+			*out = i;
+			return 0;
+		}
+		text_addf(&list, "%s%s", !i ? "" : words[i + 1] ? ", " : " or ", words[i]);
+	}
+	return error_set(err, ERROR_INPUT, "--%s '%s': %s was expected", what, text,
+			 text_string(&list));
 }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* The options of `quirklab repro`. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/util/cleanup.h"
 #include "lab/repro.h"
 
 enum {
@@ -44,29 +42,6 @@ const struct option_row repro_option_rows[] = {
 	{ 0 },
 };
 
-static int choose(unsigned *out, const char *text, const char *const words[], const char *what,
-		  const char *expected, struct error *err)
-{
-	for (unsigned i = 0; words[i]; i++)
-		if (!strcmp(words[i], text)) {
-			*out = i;
-			return 0;
-		}
-	return error_set(err, ERROR_INPUT, "--%s '%s': %s was expected", what, text, expected);
-}
-
-static int parse_scale(double *scale, const char *text, struct error *err)
-{
-	char *end = NULL;
-
-	*scale = strtod(text, &end);
-	if (end == text || *end || !isfinite(*scale) || *scale < 0.01 || *scale > 1000)
-		return error_set(
-			err, ERROR_INPUT,
-			"--timeout-scale: a number from 0.01 to 1000 was expected, not '%s'", text);
-	return 0;
-}
-
 /* One thing at a time. */
 static int set_action(struct repro_options *options, enum repro_action action, struct error *err)
 {
@@ -92,13 +67,13 @@ static int each_option(void *state, int key, const char *argument, struct error 
 
 	switch (key) {
 	case OPT_IMAGE:
-		if (choose(&word, argument, images, "image", "bare or linux", err) < 0)
+		if (parse_word(&word, argument, images, "image", err) < 0)
 			return -1;
 		options->image = (enum guest_image)word;
 		options->image_given = true;
 		break;
 	case OPT_ACCEL:
-		if (choose(&word, argument, accelerators, "accel", "auto, kvm or tcg", err) < 0)
+		if (parse_word(&word, argument, accelerators, "accel", err) < 0)
 			return -1;
 		options->accelerator = (enum accelerator)word;
 		break;

@@ -2,7 +2,6 @@
 /* The options of `quirklab run`. */
 #include "lab/run_options.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -73,18 +72,6 @@ static int parse_shard(unsigned *shard, unsigned *shards, const char *text, stru
 	return parse_number(shard, first, 1, *shards, "--shard K/N, K", err);
 }
 
-static int parse_scale(double *scale, const char *text, struct error *err)
-{
-	char *end = NULL;
-
-	*scale = strtod(text, &end);
-	if (end == text || *end || !isfinite(*scale) || *scale < 0.01 || *scale > 1000)
-		return error_set(
-			err, ERROR_INPUT,
-			"--timeout-scale: a number from 0.01 to 1000 was expected, not '%s'", text);
-	return 0;
-}
-
 static int parse_output(struct run_options *options, const char *text, struct error *err)
 {
 	size_t length = strcspn(text, ":");
@@ -114,22 +101,6 @@ static int parse_output(struct run_options *options, const char *text, struct er
 	return 0;
 }
 
-static int choose(unsigned *out, const char *text, const char *const words[], const char *what,
-		  struct error *err)
-{
-	CLEANUP_TEXT struct text list = { 0 };
-
-	for (unsigned i = 0; words[i]; i++) {
-		if (!strcmp(words[i], text)) {
-			*out = i;
-			return 0;
-		}
-		text_addf(&list, "%s%s", !i ? "" : words[i + 1] ? ", " : " or ", words[i]);
-	}
-	return error_set(err, ERROR_INPUT, "--%s '%s': %s was expected", what, text,
-			 text_string(&list));
-}
-
 static int each_option(void *state, int key, const char *argument, struct error *err)
 {
 	static const char *const images[] = {
@@ -145,13 +116,13 @@ static int each_option(void *state, int key, const char *argument, struct error 
 
 	switch (key) {
 	case OPT_IMAGE:
-		if (choose(&word, argument, images, "image", err) < 0)
+		if (parse_word(&word, argument, images, "image", err) < 0)
 			return -1;
 		plan->image = (enum guest_image)word;
 		options->image_given = true;
 		break;
 	case OPT_SUBJECT:
-		if (choose(&word, argument, subjects, "subject", err) < 0)
+		if (parse_word(&word, argument, subjects, "subject", err) < 0)
 			return -1;
 		plan->subject = subjects[word];
 		break;
@@ -173,7 +144,7 @@ static int each_option(void *state, int key, const char *argument, struct error 
 		options->emulator = argument;
 		break;
 	case OPT_ACCEL:
-		if (choose(&word, argument, accelerators, "accel", err) < 0)
+		if (parse_word(&word, argument, accelerators, "accel", err) < 0)
 			return -1;
 		options->accelerator = (enum accelerator)word;
 		break;
