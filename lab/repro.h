@@ -82,6 +82,10 @@ struct repro_guest {
 	double timeout_scale;
 };
 
+/* The guest of one CPU; it borrows all three. */
+struct guest_request repro_request(const struct repro_guest *guest,
+				   const struct realised *const *cpu, const char *cmdline);
+
 /* Boots the CPU, a second time where the first is hung, crashed or an error, and judges it. *seen
  * gets the leaves that the guest saw. */
 void repro_boot(struct cell_result *result, struct cpuid_dump *seen, struct repro_guest *guest,

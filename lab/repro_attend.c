@@ -140,15 +140,7 @@ int repro_shell(struct repro_guest *guest, const struct realised *realised, stru
 {
 	CLEANUP_FREE char *words = terminal_words();
 	CLEANUP_FREE char *cmdline = repro_cmdline(GUEST_LINUX, words);
-	const struct realised *const cpus[] = { realised };
-	const struct guest_request request = {
-		.image = GUEST_LINUX,
-		.kernel = guest->images.kernel,
-		.initrd = guest->images.initrd,
-		.cmdline = cmdline,
-		.cpus = cpus,
-		.cpu_count = 1,
-	};
+	const struct guest_request request = repro_request(guest, &realised, cmdline);
 	const struct guest_definition definition = { .name = "shell" };
 	struct session session = { 0 };
 
@@ -176,15 +168,7 @@ static void print_console(void *context, const void *bytes, size_t length)
 int repro_gdb(struct repro_guest *guest, const struct realised *realised, struct error *err)
 {
 	CLEANUP_FREE char *cmdline = repro_cmdline(guest->image, REPRO_TEXT_WORDS);
-	const struct realised *const cpus[] = { realised };
-	const struct guest_request request = {
-		.image = guest->image,
-		.kernel = guest->images.kernel,
-		.initrd = guest->images.initrd,
-		.cmdline = cmdline,
-		.cpus = cpus,
-		.cpu_count = 1,
-	};
+	const struct guest_request request = repro_request(guest, &realised, cmdline);
 	const struct guest_definition definition = { .name = "gdb", .gdb = true };
 	struct guest_attended *attended =
 		guest_attend(guest->connection, &request, &definition, print_console, NULL, err);

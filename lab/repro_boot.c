@@ -7,6 +7,20 @@
 #include "lab/interrupt.h"
 #include "lab/repro.h"
 
+struct guest_request repro_request(const struct repro_guest *guest,
+				   const struct realised *const *cpu, const char *cmdline)
+{
+	return (struct guest_request){
+		.image = guest->image,
+		.kernel = guest->images.kernel,
+		.initrd = guest->images.initrd,
+		.cmdline = cmdline,
+		.cpus = cpu,
+		.cpu_count = 1,
+		.timeout_scale = guest->timeout_scale,
+	};
+}
+
 #define TRIES 2
 
 static void fill_identity(struct cell_result *result, const struct repro_guest *guest,
@@ -75,16 +89,7 @@ void repro_boot(struct cell_result *result, struct cpuid_dump *seen, struct repr
 		const struct expectations *expectations, const struct repro_expected *expected)
 {
 	CLEANUP_FREE char *cmdline = repro_cmdline(guest->image, "");
-	const struct realised *const cpus[] = { realised };
-	const struct guest_request request = {
-		.image = guest->image,
-		.kernel = guest->images.kernel,
-		.initrd = guest->images.initrd,
-		.cmdline = cmdline,
-		.cpus = cpus,
-		.cpu_count = 1,
-		.timeout_scale = guest->timeout_scale,
-	};
+	const struct guest_request request = repro_request(guest, &realised, cmdline);
 
 	for (unsigned attempt = 1; attempt <= TRIES; attempt++) {
 		struct guest_result ended;

@@ -48,15 +48,7 @@ int repro_print(const struct repro_options *options, struct repro_guest *guest,
 	bool stays = options->action == REPRO_PRINT_XML && guest->image == GUEST_BARE;
 	CLEANUP_FREE char *cmdline =
 		repro_cmdline(guest->image, stays ? REPRO_STAY_WORDS : REPRO_TEXT_WORDS);
-	const struct realised *const cpus[] = { realised };
-	const struct guest_request request = {
-		.image = guest->image,
-		.kernel = guest->images.kernel,
-		.initrd = guest->images.initrd,
-		.cmdline = cmdline,
-		.cpus = cpus,
-		.cpu_count = 1,
-	};
+	const struct guest_request request = repro_request(guest, &realised, cmdline);
 	struct guest_definition definition = { .name = name };
 
 	if (!folder)
@@ -83,15 +75,7 @@ int repro_keep(struct repro_guest *guest, const struct cpu *cpu, const struct re
 	CLEANUP_FREE char *called = repro_name(cpu), *uri = NULL;
 	CLEANUP_FREE char *name = xasprintf("%s-%d", called, (int)getpid());
 	CLEANUP_FREE char *cmdline = repro_cmdline(guest->image, words);
-	const struct realised *const cpus[] = { realised };
-	const struct guest_request request = {
-		.image = guest->image,
-		.kernel = guest->images.kernel,
-		.initrd = guest->images.initrd,
-		.cmdline = cmdline,
-		.cpus = cpus,
-		.cpu_count = 1,
-	};
+	const struct guest_request request = repro_request(guest, &realised, cmdline);
 	const struct guest_definition definition = { .name = name };
 
 	if (guest_keep(guest->connection, &request, &definition, &uri, err) < 0)
