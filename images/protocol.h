@@ -18,8 +18,8 @@
  * and counts what it skipped. For one CPU the order is: REPORT_START, then any number of
  * REPORT_STRINGS, REPORT_CPUID, REPORT_CODE, REPORT_PICKS, REPORT_CHECKS, REPORT_FAULT,
  * REPORT_NOTE, REPORT_BEAT, and, of a kernel that is itself the subject, REPORT_ROUTINE,
- * REPORT_CALLS and REPORT_FACT; then REPORT_DONE. REPORT_END closes the whole stream. A string is
- * sent before its first use.
+ * REPORT_CALLS and REPORT_FACT, of a program, REPORT_OUTPUT and one REPORT_EXIT; then REPORT_DONE.
+ * REPORT_END closes the whole stream. A string is sent before its first use.
  */
 #ifndef QUIRKLAB_IMAGES_PROTOCOL_H
 #define QUIRKLAB_IMAGES_PROTOCOL_H
@@ -65,6 +65,10 @@ enum report_kind {
 	REPORT_CALLS = 13,
 	/* What the kernel says of its CPU, see below. */
 	REPORT_FACT = 14,
+	/* A piece of what a program that is the subject wrote, see below. */
+	REPORT_OUTPUT = 15,
+	/* How that program ended, see below. */
+	REPORT_EXIT = 16,
 };
 
 #define REPORT_NO_STRING 255
@@ -164,5 +168,24 @@ enum report_fact {
 #define REPORT_ROUTINES_MAX 48
 #define REPORT_CALLS_MAX    32
 #define REPORT_FACTS_MAX    48
+
+/*
+ * A program that is the subject (images/linux/program.c).
+ *
+ * REPORT_OUTPUT: u8 stream (1 standard output, 2 standard error), then bytes, in the order in which
+ * they were written. At most REPORT_OUTPUT_MAX bytes of a CPU; of a program that writes more, the
+ * lines that carry a verdict (TAP, QL) go first and the rest is left out.
+ *
+ * REPORT_EXIT: u8 enum report_exit; u8 the exit status, the signal, or the errno; u64 bytes it
+ * wrote in all; u64 how many of them were left out.
+ */
+enum report_exit {
+	REPORT_EXITED = 0,
+	REPORT_SIGNALLED = 1,
+	REPORT_TIMED_OUT = 2,	/* no end within the job's limit: killed */
+	REPORT_NOT_STARTED = 3, /* the system would not run it */
+};
+
+#define REPORT_OUTPUT_MAX (256 * 1024)
 
 #endif

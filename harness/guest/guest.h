@@ -9,15 +9,22 @@
 #include "harness/guest/observation.h"
 #include "harness/util/text.h"
 
-enum guest_image { GUEST_BARE, GUEST_LINUX };
+enum guest_image {
+	GUEST_BARE,
+	GUEST_LINUX, /* a kernel and an initramfs with the agent */
+	GUEST_DISK,  /* the kernel and the root file system of a distribution's image */
+};
 
 struct guest_request {
 	enum guest_image image;
-	const char *kernel;  /* the bare ELF, or the Linux kernel */
-	const char *initrd;  /* Linux: the initramfs; else NULL */
-	const char *cmdline; /* kernel command line; the rack's cpus=N is added by guest_boot */
-	/* One CPU: the guest's own. More (bare only): a rack, CPU i is number i + 1 in the report.
-	 */
+	const char *kernel; /* the bare ELF, or the Linux kernel */
+	const char *initrd; /* Linux: the initramfs; else NULL */
+	const char *
+		cmdline; /* kernel command line; the rack's number of CPUs is added by guest_boot */
+	const char
+		*disk; /* GUEST_DISK: the prepared image; never written: the guest has an overlay */
+	/* One CPU: the guest's own. More (not of a disk): a rack, CPU i is number i + 1 in the
+	 * report. */
 	const struct realised *const *cpus;
 	size_t cpu_count;
 	bool rack;	      /* make a rack even of one CPU */

@@ -7,6 +7,7 @@
 #define QUIRKLAB_HARNESS_GUEST_OBSERVATION_H
 
 #include "harness/cpu/cpuid.h"
+#include "harness/util/text.h"
 #include "images/protocol.h"
 
 struct observed_step {
@@ -59,6 +60,17 @@ struct observed_kernel {
 	size_t vulnerability_count;
 };
 
+/* A program that is the subject (REPORT_OUTPUT, REPORT_EXIT). Raw: nothing of it is printable yet.
+ */
+struct observed_program {
+	struct text output; /* standard output */
+	struct text errors; /* standard error */
+	bool ended;	    /* a REPORT_EXIT came: the fields below are valid */
+	uint8_t how;	    /* enum report_exit */
+	uint8_t code;
+	uint64_t written, left_out; /* bytes, as the guest says */
+};
+
 #define OBSERVED_PICKS_MAX  64
 #define OBSERVED_CHECKS_MAX 32
 #define OBSERVED_LEAVES_MAX 512
@@ -83,8 +95,9 @@ struct observation { /* one CPU */
 	uint32_t fault_error;
 	uint64_t fault_rip, fault_cr2;
 	char note[256];
-	struct observed_kernel *kernel; /* NULL: nothing of it was reported; owned */
-	unsigned malformed;		/* frames of this CPU whose payload did not parse */
+	struct observed_kernel *kernel;	  /* NULL: nothing of it was reported; owned */
+	struct observed_program *program; /* the same */
+	unsigned malformed;		  /* frames of this CPU whose payload did not parse */
 };
 
 /* A reader of one guest's report stream. It keeps partial frames between calls. */

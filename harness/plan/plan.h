@@ -8,11 +8,23 @@
 #include "harness/judge/cell.h"
 #include "harness/judge/judge.h"
 
+/* Whose picks are judged. */
+enum subject_kind {
+	SUBJECT_DISPATCH, /* our own dispatcher, in any image */
+	SUBJECT_KERNEL,	  /* `linux`: the kernel of a Linux image itself */
+	SUBJECT_PROGRAM,  /* a program of user space: `glibc` (our probe of it), or the user's */
+};
+
 struct plan_options {
 	enum guest_image image;
-	const char *subject;	/* "dispatch", or "linux": the kernel of a Linux image itself */
-	unsigned jobs;		/* guests at once on each connection, 1.. */
-	unsigned pack;		/* CPUs of a rack, 1..200; 1: one guest each */
+	enum subject_kind kind;
+	const char *subject; /* "dispatch", "linux", "glibc", or the program's base name */
+	const struct payload
+		*payload; /* SUBJECT_PROGRAM: the program and how to run it; borrowed */
+	const char *disk; /* GUEST_DISK: the prepared image that each cell's overlay rests on */
+	bool full_boot;	  /* GUEST_DISK: under the image's own init */
+	unsigned jobs;	  /* guests at once on each connection, 1.. */
+	unsigned pack;	  /* CPUs of a rack, 1..200; 1: one guest each */
 	unsigned shard, shards; /* 1..shards; 0, 0: all */
 	double timeout_scale;
 	const char *kernel; /* the bare ELF, or the Linux kernel */

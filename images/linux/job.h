@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the agent is to run, as the harness writes it: a file of strings, each ended by a NUL,
+ *
+ *   argument=WORD    one of argv, in order; the first is the program's name in its root
+ *   environment=NAME=VALUE
+ *   seconds=N        a program that writes nothing for so long is killed
+ *
+ * and nothing else. In an initramfs the job is JOB_FILE and the program's root is JOB_ROOT, of
+ * which the agent makes a fresh copy for each CPU (harness/guest/payload.h says why). In a
+ * distribution's image there is no JOB_ROOT: the program runs in the image's own root.
+ */
+#ifndef QUIRKLAB_IMAGES_LINUX_JOB_H
+#define QUIRKLAB_IMAGES_LINUX_JOB_H
+
+#define JOB_FOLDER "/quirklab"
+#define JOB_FILE   JOB_FOLDER "/job"
+#define JOB_ROOT   JOB_FOLDER "/root"
+#define JOB_AGENT  JOB_FOLDER "/agent" /* in a distribution's image; the initramfs has it as /init \
+					*/
+
+/* How many CPUs are plugged beside the boot CPU, each another subject of the run: a word of the
+ * kernel's command line, which it makes a variable of. Without it the boot CPU is the one. */
+#define JOB_CPUS_WORD "quirklab_cpus"
+
+#endif
