@@ -339,6 +339,33 @@ static int present_stepping(struct cpu *cpu, unsigned stepping, struct error *er
 	return 0;
 }
 
+/* Whether the row is another one again: one of its steppings, or the same CPU in a guest. A
+ * signature does not mean it then; its name does. */
+static bool is_beside(const struct cpu *row, const struct cpu *other)
+{
+	const int guest = feature_find("hypervisor");
+	struct feature_set bare = row->on;
+	bool in_guest = feature_in(&row->on, guest) && !feature_in(&other->on, guest);
+
+	if (other->origin != row->origin || other->family != row->family ||
+	    other->model != row->model || memcmp(other->vendor, row->vendor, 12) ||
+	    other->stepping > row->stepping || other->stepping_max < row->stepping_max)
+		return false;
+	if (in_guest)
+		feature_put(&bare, guest, false);
+	return !memcmp(&bare, &other->on, sizeof(bare)) &&
+	       (in_guest || other->stepping < row->stepping ||
+		other->stepping_max > row->stepping_max);
+}
+
+static bool is_beside_any(const struct cpu *row, const struct cpu_list *known)
+{
+	for (size_t i = 0; i < known->count; i++)
+		if (is_beside(row, &known->cpus[i]))
+			return true;
+	return false;
+}
+
 static size_t add_rows(struct cpu_list *list, const struct signature *wanted,
 		       const struct cpu_list *known, enum cpu_origin origin)
 {
@@ -355,6 +382,8 @@ static size_t add_rows(struct cpu_list *list, const struct signature *wanted,
 			continue;
 		if (wanted->stepping_given &&
 		    (wanted->stepping < row->stepping || wanted->stepping > row->stepping_max))
+			continue;
+		if (is_beside_any(row, known))
 			continue;
 		cpu = cpu_list_add(list);
 		cpu_copy(cpu, row);

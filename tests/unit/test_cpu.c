@@ -646,12 +646,16 @@ END_TEST
 
 static void put_tables(void)
 {
-	put_file("catalogue.tsv", "vendor\tfamily\tmodel\tstepping_min\tstepping_max\tname\terms\n"
-				  "AuthenticAMD\t15\t0x05\t0\t7\tk8-old\t0\n"
-				  "AuthenticAMD\t15\t0x05\t8\t15\tk8-new\t0\n"
-				  "CentaurHauls\t6\t0x0F\t0\t15\tnano\t0\n"
-				  "GenuineIntel\t6\t0x0F\t0\t15\tmerom\t0\n"
-				  "GenuineIntel\t6\t0x55\t0\t15\tskylake-x\t1\n");
+	put_file("catalogue.tsv",
+		 "vendor\tfamily\tmodel\tstepping_min\tstepping_max\tname\terms\textra\n"
+		 "AuthenticAMD\t15\t0x05\t0\t7\tk8-old\t0\t\n"
+		 "AuthenticAMD\t15\t0x05\t8\t15\tk8-new\t0\t\n"
+		 "CentaurHauls\t6\t0x0F\t0\t15\tnano\t0\t\n"
+		 "GenuineIntel\t6\t0x0F\t0\t15\tmerom\t0\t\n"
+		 "GenuineIntel\t6\t0x55\t0\t15\tskylake-x\t1\t\n"
+		 "GenuineIntel\t6\t0x55\t0\t15\tskylake-x-hypervisor\t1\thypervisor\n"
+		 "GenuineIntel\t6\t0x55\t15\t15\tskylake-x-s15\t1\t\n"
+		 "GenuineIntel\t6\t0x66\t0\t15\tonly-a-guest\t1\thypervisor\n");
 	put_file("unknown.tsv", "vendor\tfamily\tmodel\tstepping_min\tstepping_max\tname\textra\n"
 				"GenuineIntel\t6\t0x55\t0\t15\tskylake-x-guest\thypervisor\n"
 				"GenuineIntel\t6\t0x54\t0\t15\tbelow-skylake-x\t\n");
@@ -687,6 +691,11 @@ START_TEST(what_a_spec_means)
 		{ "skylake-x", "skylake-x 6:85:0" },
 		{ "Skylake-X", "skylake-x 6:85:0" },
 		{ "6:85", "skylake-x 6:85:0" }, /* the catalogue's, not its twin of unknown.tsv */
+		/* nor what is that CPU again in a guest, or with its last stepping alone */
+		{ "6:85:15", "skylake-x:15 6:85:15" },
+		{ "skylake-x-s15", "skylake-x-s15 6:85:15" },
+		{ "skylake-x-hypervisor", "skylake-x-hypervisor 6:85:0" },
+		{ "6:0x66", "only-a-guest 6:102:0" },
 		{ "intel/0x6:0x55:7", "skylake-x:7 6:85:7" },
 		{ "skylake-x:7", "skylake-x:7 6:85:7" },
 		{ "6:15", "nano 6:15:0 merom 6:15:0" },
