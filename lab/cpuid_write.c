@@ -140,22 +140,6 @@ static int write_xml(struct text *out, struct text *warnings, const struct dump_
 
 /* --- a -cpu of QEMU --- */
 
-/* An argument for a shell: in quotes where it has anything but plain characters. */
-static void add_argument(struct text *out, const char *argument)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "=,.:_+/-";
-
-	if (strspn(argument, plain) == strlen(argument)) {
-		text_addf(out, " %s", argument);
-		return;
-	}
-	text_addf(out, " '");
-	for (; *argument; argument++)
-		text_addf(out, *argument == '\'' ? "'\\''" : "%c", *argument);
-	text_addf(out, "'");
-}
-
 /* A brand string may have commas, of which -cpu has no escape; -global takes the rest of its word.
  */
 static void write_properties(struct text *out, const struct realised *realised)
@@ -174,10 +158,12 @@ static void write_properties(struct text *out, const struct realised *realised)
 			text_addf(&brand, "%s-x86_64-cpu.model-id=%s", type, value);
 	}
 	text_addf(out, "-cpu");
-	add_argument(out, text_string(&cpu));
+	text_addf(out, " ");
+	text_add_word(out, text_string(&cpu));
 	if (brand.length) {
 		text_addf(out, " -global");
-		add_argument(out, text_string(&brand));
+		text_addf(out, " ");
+		text_add_word(out, text_string(&brand));
 	}
 	text_addf(out, "\n");
 }

@@ -303,29 +303,13 @@ static int check(const struct guest_request *request, struct error *err)
  * -----------------------------------------------------------------------------------
  */
 
-/* One word of a shell's command line, in quotes where it needs them. */
-static void add_word(struct text *out, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "_-+=./:,@%";
-
-	if (*word && !word[strspn(word, plain)]) {
-		text_addf(out, "%s", word);
-		return;
-	}
-	text_addf(out, "'");
-	for (; *word; word++)
-		text_addf(out, *word == '\'' ? "'\\''" : "%c", *word);
-	text_addf(out, "'");
-}
-
 static void add_option(struct text *out, const char *option, const char *value)
 {
 	text_addf(out, " \\\n\t%s", option);
 	if (!value)
 		return;
 	text_addf(out, " ");
-	add_word(out, value);
+	text_add_word(out, value);
 }
 
 static void add_cpu_options(struct text *out, const struct realised *realised, const char *cpu)
@@ -359,7 +343,7 @@ void domain_qemu_command(struct text *out, const struct domain_plan *plan, const
 	CLEANUP_FREE char *memory = xasprintf("%uM", memory_mib(request));
 	CLEANUP_FREE char *cmdline = command_line(request);
 
-	add_word(out, emulator);
+	text_add_word(out, emulator);
 	add_option(out, "-machine", machine);
 	add_cpu_options(out, request->cpus[0], cpu);
 	add_option(out, "-m", memory);

@@ -30,6 +30,9 @@ void cell_result_free(struct cell_result *result)
 {
 	for (size_t i = 0; i < result->edit_count; i++)
 		free(result->edits[i]);
+	for (size_t i = 0; i < result->trace_count; i++)
+		free(result->traces[i]);
+	free(result->traces);
 	free(result->difference_names);
 	free(result->kernel_seen);
 	*result = (struct cell_result){ 0 };

@@ -35,9 +35,12 @@ struct pick {
 	char why[256];	      /* of the verdict, "" for pass */
 	char depends[32][16]; /* mismatch: the names that differ */
 	size_t depends_count;
+	uint8_t trace[2]; /* what was witnessed: indices into the result's traces */
+	size_t trace_count;
 };
 
-#define CELL_PICKS_MAX 64
+#define CELL_PICKS_MAX	64
+#define CELL_TRACES_MAX (2 * CELL_PICKS_MAX)
 
 /* What a kernel that is itself the subject said and showed; printable. */
 #define CELL_FACTS_MAX 48
@@ -59,6 +62,7 @@ struct cell_result {
 	char cell[CPU_NAME_MAX + 64]; /* NAME/IMAGE/SUBJECT */
 	char name[CPU_NAME_MAX];
 	char vendor[13];
+	char uarch[64]; /* of the catalogue; "" unknown */
 	unsigned family, model, stepping;
 	char *edits[16];
 	size_t edit_count;
@@ -70,9 +74,14 @@ struct cell_result {
 	unsigned tries;
 	struct pick picks[CELL_PICKS_MAX];
 	size_t pick_count;
+	char **traces; /* lines of trace.h; owned, like the list */
+	size_t trace_count;
 	struct cpu_difference difference;
-	struct cell_kernel *kernel_seen; /* NULL: the kernel is not the subject; owned */
+	struct feature_set forced, unavailable; /* as realise.h has them */
+	struct cell_kernel *kernel_seen;	/* NULL: the kernel is not the subject; owned */
 	char *difference_names; /* storage behind difference where it was read from a file; owned */
+	const char *folder; /* of results that has this cell's logs; NULL: none. Borrowed, and not
+			       part of the record. */
 	char qemu[32], libvirt[32], kernel[64], libc[32]; /* versions, "" unknown */
 	struct {
 		double create, guest, destroy, total;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "harness/judge/kernel.h"
+#include "harness/judge/trace.h"
 #include "harness/util/text.h"
 
 #define DEPENDS_MAX (sizeof(((struct pick *)0)->depends) / sizeof(((struct pick *)0)->depends[0]))
@@ -502,8 +503,12 @@ void judge_given(struct cell_result *result, const struct cpu *asked,
 		return;
 	}
 	cpu_compare(asked, &hearing.seen, &result->difference);
-	for (size_t i = 0; i < observation->pick_count && i < CELL_PICKS_MAX; i++)
-		fill_pick(&result->picks[result->pick_count++], &hearing, &observation->picks[i]);
+	for (size_t i = 0; i < observation->pick_count && i < CELL_PICKS_MAX; i++) {
+		struct pick *pick = &result->picks[result->pick_count++];
+
+		fill_pick(pick, &hearing, &observation->picks[i]);
+		trace_keep(result, pick, observation, &observation->picks[i]);
+	}
 	if (observation->kernel)
 		add_kernel_picks(result, &hearing);
 	for (size_t i = 0;

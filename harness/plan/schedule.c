@@ -47,6 +47,7 @@ struct worker {
 	struct schedule *schedule;
 	struct connection *connection;
 	struct guest_result guest;
+	const struct realised *realised; /* of the boot's cells, while it lasts */
 };
 
 /* --- the queue -----------------------------------------------------------------------------------
@@ -176,6 +177,7 @@ static void fill_identity(struct worker *worker, struct cell_result *result,
 	result->family = cpu->family;
 	result->model = cpu->model;
 	result->stepping = cpu->stepping;
+	snprintf(result->uarch, sizeof(result->uarch), "%s", cpu->uarch);
 	for (size_t i = 0; i < cpu->edit_count; i++)
 		result->edits[i] = xstrdup(cpu->edits[i]);
 	result->edit_count = cpu->edit_count;
@@ -286,6 +288,8 @@ static enum fate settle(struct worker *worker, const struct boot *boot, size_t p
 	if (!whole && boot->rack)
 		return FATE_ALONE;
 	fill_identity(worker, result, cell);
+	result->forced = worker->realised[place].forced;
+	result->unavailable = worker->realised[place].unavailable;
 	fill_guest(result, boot, guest, observation);
 	if (observation)
 		judge(result, cell->cpu, observation,
@@ -398,6 +402,7 @@ static void run_boot(struct worker *worker, struct boot *boot)
 	for (size_t i = 0; i < boot->count; i++)
 		cpus[i] = &realised[i];
 	request.cpu_count = boot->count;
+	worker->realised = realised;
 	if (boot->count) {
 		memset(&worker->guest, 0, sizeof(worker->guest));
 		guest_boot(worker->connection, &request, &worker->guest);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/judge/trace.h"
 #include "harness/report/report.h"
 #include "images/protocol.h"
 
@@ -66,6 +67,13 @@ static json_t *write_pick(const struct pick *pick)
 	json_object_set_new(out, "executable", json_string(executable_names[executable]));
 	json_object_set_new(out, "verdict", json_string(verdict_name(pick->verdict)));
 	json_object_set_new(out, "depends", depends);
+	if (pick->trace_count) {
+		json_t *trace = json_array();
+
+		for (size_t i = 0; i < pick->trace_count; i++)
+			json_array_append_new(trace, json_integer(pick->trace[i]));
+		json_object_set_new(out, "trace", trace);
+	}
 	return out;
 }
 
@@ -80,7 +88,22 @@ static json_t *write_cpu(const struct cell_result *result)
 	json_object_set_new(out, "stepping", json_integer(result->stepping));
 	json_object_set_new(out, "edits",
 			    strings((const char *const *)result->edits, result->edit_count));
+	if (*result->uarch)
+		json_object_set_new(out, "uarch", string(result->uarch));
 	return out;
+}
+
+/* The names of the bits, where there are any. */
+static void write_bits(json_t *out, const char *key, const struct feature_set *bits)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < feature_count; i++)
+		if (feature_in(bits, (int)i))
+			json_array_append_new(array, json_string(features[i].name));
+	if (json_array_size(array))
+		json_object_set(out, key, array);
+	json_decref(array);
 }
 
 /* "fpu vme ..." as a list. */
@@ -133,6 +156,10 @@ void record_write(struct text *out, const struct cell_result *result)
 	for (size_t i = 0; i < result->pick_count; i++)
 		json_array_append_new(picks, write_pick(&result->picks[i]));
 	json_object_set_new(record, "picks", picks);
+	if (result->trace_count)
+		json_object_set_new(record, "traces",
+				    strings((const char *const *)result->traces,
+					    result->trace_count));
 
 	part = json_object();
 	json_object_set_new(part, "missing",
@@ -140,6 +167,8 @@ void record_write(struct text *out, const struct cell_result *result)
 	json_object_set_new(part, "extra", strings(difference->extra, difference->extra_count));
 	json_object_set_new(part, "identity",
 			    strings(difference->identity, difference->identity_count));
+	write_bits(part, "forced", &result->forced);
+	write_bits(part, "unavailable", &result->unavailable);
 	json_object_set_new(record, "cpuid", part);
 
 	part = json_object();
@@ -275,7 +304,54 @@ static enum verdict get_verdict(struct reader *reader, json_t *object)
 	return verdict;
 }
 
-static void read_pick(struct reader *reader, struct pick *pick, json_t *from)
+/* Records of an older lab have none. */
+static void read_pick_traces(struct reader *reader, struct pick *pick, json_t *from, size_t traces)
+{
+	json_t *value;
+	size_t i;
+
+	if (!json_object_get(from, "trace"))
+		return;
+	json_array_foreach(get_list(reader, from, "trace"), i, value)
+	{
+		json_int_t index = json_integer_value(value);
+
+		if (i == sizeof(pick->trace) / sizeof(*pick->trace) || !json_is_integer(value) ||
+		    index < 0 || (uint64_t)index >= traces) {
+			refuse(reader, "'trace' is no list of at most 2 of the 'traces'");
+			return;
+		}
+		pick->trace[i] = (uint8_t)index;
+		pick->trace_count = i + 1;
+	}
+}
+
+static void read_traces(struct reader *reader, struct cell_result *result, json_t *record)
+{
+	json_t *list = json_object_get(record, "traces"), *value;
+	size_t i;
+
+	if (!list)
+		return;
+	list = get_list(reader, record, "traces");
+	if (json_array_size(list) > CELL_TRACES_MAX) {
+		refuse(reader, "more than %d traces", CELL_TRACES_MAX);
+		return;
+	}
+	result->traces = xcalloc(json_array_size(list) + 1, sizeof(*result->traces));
+	json_array_foreach(list, i, value)
+	{
+		const char *line = json_string_value(value);
+
+		if (!line || !trace_valid(line)) {
+			refuse(reader, "an entry of 'traces' is no trace");
+			return;
+		}
+		result->traces[result->trace_count++] = xstrdup(line);
+	}
+}
+
+static void read_pick(struct reader *reader, struct pick *pick, json_t *from, size_t traces)
 {
 	json_t *depends, *value;
 	const char *executable;
@@ -303,6 +379,7 @@ static void read_pick(struct reader *reader, struct pick *pick, json_t *from)
 		refuse(reader, "'executable' is none of yes, emulated, no");
 	pick->executable = (uint8_t)i;
 	pick->verdict = get_verdict(reader, from);
+	read_pick_traces(reader, pick, from, traces);
 	depends = get_list(reader, from, "depends");
 	json_array_foreach(depends, i, value)
 	{
@@ -338,6 +415,27 @@ static char *list_names(struct reader *reader, json_t *cpuid, const char *key, c
 	return storage;
 }
 
+/* Bits that this program does not know are left out: a newer one wrote the record. */
+static void read_bits(struct reader *reader, struct feature_set *bits, json_t *cpuid,
+		      const char *key)
+{
+	json_t *value;
+	size_t i;
+
+	if (!json_object_get(cpuid, key))
+		return;
+	json_array_foreach(get_list(reader, cpuid, key), i, value)
+	{
+		const char *name = json_string_value(value);
+		int index = name ? feature_find(name) : -1;
+
+		if (!name)
+			refuse(reader, "'%s' is no list of names", key);
+		if (index >= 0)
+			feature_put(bits, index, true);
+	}
+}
+
 static void read_difference(struct reader *reader, struct cell_result *result, json_t *cpuid,
 			    size_t line_length)
 {
@@ -353,6 +451,8 @@ static void read_difference(struct reader *reader, struct cell_result *result, j
 			     sizeof(to->extra) / sizeof(*to->extra), &to->extra_count, storage);
 	list_names(reader, cpuid, "identity", to->identity,
 		   sizeof(to->identity) / sizeof(*to->identity), &to->identity_count, storage);
+	read_bits(reader, &result->forced, cpuid, "forced");
+	read_bits(reader, &result->unavailable, cpuid, "unavailable");
 }
 
 static void read_cpu(struct reader *reader, struct cell_result *result, json_t *cpu)
@@ -362,6 +462,8 @@ static void read_cpu(struct reader *reader, struct cell_result *result, json_t *
 
 	GET_STRING(reader, result->name, cpu, "name");
 	GET_STRING(reader, result->vendor, cpu, "vendor");
+	if (json_object_get(cpu, "uarch"))
+		GET_STRING(reader, result->uarch, cpu, "uarch");
 	result->family = (unsigned)get_number(reader, cpu, "family", 270);
 	result->model = (unsigned)get_number(reader, cpu, "model", 255);
 	result->stepping = (unsigned)get_number(reader, cpu, "stepping", 15);
@@ -454,6 +556,7 @@ static void read_record(struct reader *reader, struct cell_result *result, json_
 	result->verdict = get_verdict(reader, record);
 	GET_NULLABLE(reader, result->reason, record, "reason");
 	result->tries = (unsigned)get_number(reader, record, "tries", 65535);
+	read_traces(reader, result, record);
 	picks = get_list(reader, record, "picks");
 	json_array_foreach(picks, i, value)
 	{
@@ -461,7 +564,7 @@ static void read_record(struct reader *reader, struct cell_result *result, json_
 			refuse(reader, "more than %d picks", CELL_PICKS_MAX);
 			break;
 		}
-		read_pick(reader, &result->picks[i], value);
+		read_pick(reader, &result->picks[i], value, result->trace_count);
 		result->pick_count = i + 1;
 	}
 	read_difference(reader, result, get_object(reader, record, "cpuid"), line_length);

@@ -91,6 +91,21 @@ void text_addf(struct text *text, const char *format, ...)
 	text->length += (size_t)length;
 }
 
+void text_add_word(struct text *text, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_-+=./:,@%";
+
+	if (*word && !word[strspn(word, plain)]) {
+		text_addf(text, "%s", word);
+		return;
+	}
+	text_addf(text, "'");
+	for (; *word; word++)
+		text_addf(text, *word == '\'' ? "'\\''" : "%c", *word);
+	text_addf(text, "'");
+}
+
 const char *text_string(const struct text *text)
 {
 	return text->bytes ? text->bytes : "";

@@ -20,6 +20,9 @@ void text_free(struct text *text);
 
 #define CLEANUP_TEXT __attribute__((cleanup(text_free)))
 
+/* Adds one word of a shell's command line, in quotes where it needs them. */
+void text_add_word(struct text *text, const char *word);
+
 /* Allocation that aborts on failure. */
 void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size);
