@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/plan/shards.h"
+#include "harness/util/cleanup.h"
+
 /* A guest costs as much to start as this many CPUs cost in it. */
 #define RACK_SMALL 4
 
@@ -33,18 +36,31 @@ static int refuse_twins(const struct plan *plan, struct error *err)
 	return result;
 }
 
+static int divide(unsigned *shard, const struct cpu_list *cpus, const char *image,
+		  const struct plan_options *options, struct error *err)
+{
+	CLEANUP_FREE double *costs = xcalloc(cpus->count + 1, sizeof(*costs));
+
+	if (shards_costs(costs, cpus, image, options->subject, err) < 0)
+		return -1;
+	shards_divide(shard, costs, cpus->count, options->shards);
+	return 0;
+}
+
 int plan_make(struct plan *plan, const struct cpu_list *cpus, const struct plan_options *options,
 	      struct error *err)
 {
 	const char *image = options->image == GUEST_LINUX ? "linux" : "bare";
+	CLEANUP_FREE unsigned *shard = xcalloc(cpus->count + 1, sizeof(*shard));
 
+	if (options->shards && divide(shard, cpus, image, options, err) < 0)
+		return -1;
 	plan->count = 0;
 	plan->cells = xcalloc(cpus->count + 1, sizeof(*plan->cells));
 	for (size_t i = 0; i < cpus->count; i++) {
 		struct plan_cell *cell;
 
-		/* Round robin: neighbours cost alike, so that the shards do. */
-		if (options->shards && i % options->shards + 1 != options->shard)
+		if (options->shards && shard[i] != options->shard)
 			continue;
 		if (cpus->cpus[i].name[0] == '.' || strchr(cpus->cpus[i].name, '/')) {
 			error_set(err, ERROR_INPUT,

@@ -43,8 +43,8 @@ struct plan {
 	size_t count;
 };
 
-/* Every CPU of the list once, in order; with shards, every shards-th of them. ERROR_INPUT where two
- * cells share a name. The list has to outlive the plan. */
+/* Every CPU of the list once, in order; with shards, those of one of them (shards.h). ERROR_INPUT
+ * where two cells share a name. The list has to outlive the plan. */
 int plan_make(struct plan *plan, const struct cpu_list *cpus, const struct plan_options *options,
 	      struct error *err);
 void plan_free(struct plan *plan);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "harness/plan/plan.h"
+#include "harness/plan/shards.h"
 #include "harness/report/report.h"
 #include "harness/util/cleanup.h"
 #include "harness/util/file.h"
@@ -101,6 +102,88 @@ START_TEST(shards_are_a_partition)
 	}
 	for (size_t i = 0; i < 10; i++)
 		ck_assert_uint_eq(seen[i], 1);
+	cpu_list_free(&list);
+}
+END_TEST
+
+/* 5 + 2, 4 + 3, 3 + 3: by hand, the dearest first, each to the shard that has the least. */
+START_TEST(shards_cost_alike)
+{
+	static const double costs[] = { 3, 2, 5, 3, 4, 3 };
+	static const unsigned expected[] = { 3, 1, 1, 3, 2, 2 };
+	unsigned shard[6];
+
+	shards_divide(shard, costs, 6, 3);
+	for (size_t i = 0; i < 6; i++)
+		ck_assert_uint_eq(shard[i], expected[i]);
+}
+END_TEST
+
+START_TEST(equal_costs_are_dealt_round)
+{
+	static const double costs[] = { 1, 1, 1, 1, 1 };
+	unsigned shard[5];
+
+	shards_divide(shard, costs, 5, 2);
+	for (size_t i = 0; i < 5; i++)
+		ck_assert_uint_eq(shard[i], i % 2 + 1);
+}
+END_TEST
+
+static int read_costs(double *costs, const struct cpu_list *list, const char *text,
+		      struct error *err)
+{
+	CLEANUP_FREE char *path = in_folder("costs.tsv");
+	int result;
+
+	ck_assert_int_eq(file_write(path, text, strlen(text), NULL), 0);
+	setenv("QUIRKLAB_MODELS", folder, 1);
+	result = shards_costs(costs, list, "bare", "dispatch", err);
+	unsetenv("QUIRKLAB_MODELS");
+	return result;
+}
+
+/* A CPU's own row goes before that of libvirt's models, and that before the row of all; the rows of
+ * other images and subjects are not meant. */
+START_TEST(costs_by_name_kind_and_all)
+{
+	struct cpu_list list = { 0 };
+	double costs[3];
+
+	make_cpus(&list, 3, 2); /* the last one is a model of libvirt's */
+	ck_assert_int_eq(read_costs(costs, &list,
+				    "image\tsubject\tname\tseconds\n"
+				    "linux\tdispatch\t*\t9\n"
+				    "bare\tlinux\tcpu-1\t8\n"
+				    "bare\tdispatch\tcpu-1\t0.5\n"
+				    "bare\tdispatch\t*\t0.25\n"
+				    "bare\tdispatch\tmodel:*\t3\n",
+				    NULL),
+			 0);
+	ck_assert_double_eq(costs[0], 0.25);
+	ck_assert_double_eq(costs[1], 0.5);
+	ck_assert_double_eq(costs[2], 3);
+	cpu_list_free(&list);
+}
+END_TEST
+
+START_TEST(broken_costs_are_refused)
+{
+	static const char *const wrong[] = { "0", "-1", "x", "", "1s", "inf", "nan" };
+	struct cpu_list list = { 0 };
+	double costs[1];
+
+	make_cpus(&list, 1, 1);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		CLEANUP_FREE char *text = xasprintf("image\tsubject\tname\tseconds\n"
+						    "bare\tdispatch\t*\t%s\n",
+						    wrong[i]);
+		struct error err = { 0 };
+
+		ck_assert_int_eq(read_costs(costs, &list, text, &err), -1);
+		ck_assert_int_eq(err.kind, ERROR_INPUT);
+		ck_assert_ptr_nonnull(strstr(err.text, "costs.tsv:2: seconds"));
+	}
 	cpu_list_free(&list);
 }
 END_TEST
@@ -819,17 +902,23 @@ END_TEST
 Suite *suite_plan(void)
 {
 	Suite *suite = suite_create("plan");
-	TCase *plan = tcase_create("plan"), *results = tcase_create("results"),
-	      *schedule = tcase_create("schedule");
+	TCase *plan = tcase_create("plan"), *costs = tcase_create("costs"),
+	      *results = tcase_create("results"), *schedule = tcase_create("schedule");
 
 	tcase_add_test(plan, a_cell_for_each_cpu_in_order);
 	tcase_add_test(plan, shards_are_a_partition);
+	tcase_add_test(plan, shards_cost_alike);
+	tcase_add_test(plan, equal_costs_are_dealt_round);
 	tcase_add_test(plan, more_shards_than_cells_leave_empty_plans);
 	tcase_add_test(plan, two_cpus_of_one_name_are_refused);
 	tcase_add_test(plan, a_name_cannot_lead_out_of_the_results);
 	tcase_add_test(plan, racks_divide_evenly);
 	suite_add_tcase(suite, plan);
 
+	tcase_add_checked_fixture(costs, make_folder, remove_folder);
+	tcase_add_test(costs, costs_by_name_kind_and_all);
+	tcase_add_test(costs, broken_costs_are_refused);
+	suite_add_tcase(suite, costs);
 	tcase_add_checked_fixture(results, make_folder, remove_folder);
 	tcase_add_test(results, the_plan_is_there_before_any_result);
 	tcase_add_test(results, a_dated_folder_and_latest);
