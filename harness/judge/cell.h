@@ -25,8 +25,8 @@ struct pick {
 	char operation[32], class[16];
 	uint64_t size;
 	bool size_known;
-	/* Paths; "" means null. */
-	char expected[32], says[32];
+	/* Paths, or the names that a program's own dispatcher has for them; "" means null. */
+	char expected[48], says[48];
 	char does[192];
 	char row[64];	    /* quirk row's name; "" null */
 	char reason[256];   /* in words, from the dispatcher */

@@ -294,7 +294,7 @@ static void fill_pick(struct pick *pick, const struct hearing *hearing,
 			       .executable = observed->executable };
 	memcpy(pick->operation, observed->operation, sizeof(pick->operation));
 	memcpy(pick->class, observed->class, sizeof(pick->class));
-	memcpy(pick->says, observed->says, sizeof(pick->says));
+	memcpy(pick->says, observed->says, sizeof(observed->says));
 	memcpy(pick->row, observed->row, sizeof(pick->row));
 	memcpy(pick->reason, observed->reason, sizeof(pick->reason));
 	fill_expected(pick, hearing);
@@ -350,7 +350,7 @@ static void fill_kernel_pick(struct pick *pick, const struct hearing *hearing,
 			       .executable = REPORT_EXECUTABLE_YES };
 	snprintf(pick->operation, sizeof(pick->operation), "%s", kernel->operation);
 	snprintf(pick->class, sizeof(pick->class), "%s", kernel->class);
-	memcpy(pick->says, kernel->says, sizeof(pick->says));
+	memcpy(pick->says, kernel->says, sizeof(kernel->says));
 	memcpy(pick->row, kernel->row, sizeof(pick->row));
 	memcpy(pick->does, kernel->deed.text, sizeof(pick->does));
 	fill_expected(pick, hearing);
