@@ -62,6 +62,15 @@ const struct command lab_commands[] = {
 	  "guest does not see as asked and what depends on it; -v shows every register.\n\n"
 	  "exit status: as for 'run'.",
 	  repro_option_rows, command_repro },
+	{ "lint", "", "what is wrong with the quirk table, before anything boots",
+	  "Rows that no CPU of the catalogue gets, that earlier rows take or contradict; models "
+	  "that "
+	  "a row\n"
+	  "takes and nobody measured; picks that are not the agreed ones, and whether a row is to "
+	  "blame. The\n"
+	  "table is that of this program; the lines are those of quirks.c of its tree.\n\n"
+	  "exit status: 0 nothing, or warnings and notes; 1 an error is found; 2 bad input.",
+	  lint_option_rows, command_lint },
 	{ "doctor", "", "check what a run needs on this machine, with a remedy for what is missing",
 	  "exit status: 0 where 'run' would work, 3 where not.", doctor_option_rows,
 	  command_doctor },

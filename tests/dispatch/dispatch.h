@@ -40,6 +40,7 @@ enum dispatch_path {
 enum dispatch_quirk {
 	DISPATCH_NT_BAD = 1 << 0, /* non-temporal stores lose to cached ones at every extent */
 };
+#define DISPATCH_QUIRKS_ALL DISPATCH_NT_BAD /* all of them, or-ed */
 
 /* One row of the quirk table (quirks.c). The first row that matches decides. */
 struct dispatch_quirk_row {
@@ -89,6 +90,12 @@ void dispatch_identify(struct dispatch_cpu *cpu, dispatch_cpuid_fn *cpuid, void 
 /* The dispatcher's own identity, read with the CPUID instruction. */
 void dispatch_cpuid_instruction(void *context, uint32_t leaf, uint32_t subleaf,
 				struct dispatch_registers *out);
+
+/* Whether the row names this CPU, and the first row of a table that does, or NULL: for another table
+ * than the build's, put into cpu->row. */
+bool dispatch_row_matches(const struct dispatch_quirk_row *row, const struct dispatch_cpu *cpu);
+const struct dispatch_quirk_row *dispatch_find_row(const struct dispatch_quirk_table *table,
+						   const struct dispatch_cpu *cpu);
 
 struct dispatch_choice {
 	enum dispatch_path path;

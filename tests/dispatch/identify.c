@@ -197,7 +197,7 @@ static const struct vendor {
 
 /* --- the quirk table ------------------------------------------------------------------------- */
 
-static bool row_matches(const struct dispatch_quirk_row *row, const struct dispatch_cpu *cpu)
+bool dispatch_row_matches(const struct dispatch_quirk_row *row, const struct dispatch_cpu *cpu)
 {
 	if (row->family != cpu->family || cpu->stepping < row->stepping_min ||
 	    cpu->stepping > row->stepping_max || !same_vendor(row->vendor, cpu->vendor))
@@ -208,11 +208,12 @@ static bool row_matches(const struct dispatch_quirk_row *row, const struct dispa
 	return false;
 }
 
-static const struct dispatch_quirk_row *find_row(const struct dispatch_cpu *cpu)
+const struct dispatch_quirk_row *dispatch_find_row(const struct dispatch_quirk_table *table,
+						   const struct dispatch_cpu *cpu)
 {
-	for (size_t i = 0; i < dispatch_quirks.count; i++)
-		if (row_matches(&dispatch_quirks.rows[i], cpu))
-			return &dispatch_quirks.rows[i];
+	for (size_t i = 0; i < table->count; i++)
+		if (dispatch_row_matches(&table->rows[i], cpu))
+			return &table->rows[i];
 	return NULL;
 }
 
@@ -241,5 +242,5 @@ void dispatch_identify(struct dispatch_cpu *cpu, dispatch_cpuid_fn *cpuid, void 
 	}
 	if (!cpu->llc_bytes)
 		cpu->llc_bytes = LLC_BYTES_UNKNOWN;
-	cpu->row = find_row(cpu);
+	cpu->row = dispatch_find_row(&dispatch_quirks, cpu);
 }
