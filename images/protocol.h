@@ -176,14 +176,18 @@ enum report_fact {
  * they were written. At most REPORT_OUTPUT_MAX bytes of a CPU; of a program that writes more, the
  * lines that carry a verdict (TAP, QL) go first and the rest is left out.
  *
- * REPORT_EXIT: u8 enum report_exit; u8 the exit status, the signal, or the errno; u64 bytes it
- * wrote in all; u64 how many of them were left out.
+ * REPORT_EXIT: u8 enum report_exit; u8 the exit status, the signal, the errno, or, of one that was
+ * killed, enum report_limit; u64 bytes it wrote in all; u64 how many of them were left out.
  */
 enum report_exit {
 	REPORT_EXITED = 0,
 	REPORT_SIGNALLED = 1,
-	REPORT_TIMED_OUT = 2,	/* no end within the job's limit: killed */
+	REPORT_TIMED_OUT = 2,	/* killed at one of the job's limits */
 	REPORT_NOT_STARTED = 3, /* the system would not run it */
+};
+enum report_limit {
+	REPORT_LIMIT_SILENCE = 0, /* it wrote nothing for too long */
+	REPORT_LIMIT_TOTAL = 1,	  /* it wrote on and on */
 };
 
 #define REPORT_OUTPUT_MAX (256 * 1024)

@@ -14,14 +14,14 @@
 #include "harness/util/file.h"
 #include "harness/util/paths.h"
 
-static int write_agent(const char *path, struct error *err)
+static int write_agent(const char *path, const struct payload *payload, struct error *err)
 {
 	CLEANUP_FREE char *agent = path_image("agent");
 
 	if (access(agent, R_OK) < 0)
 		return error_set(err, ERROR_LAB, "%s: %s: 'make images' builds it", agent,
 				 strerror(errno));
-	return initramfs_write(path, agent, err);
+	return initramfs_write(path, agent, payload, err);
 }
 
 /* A folder younger than this may belong to a run that has not locked it yet. */
@@ -71,7 +71,7 @@ static int write_initramfs(struct images *images, struct error *err)
 		images->initrd = images->made = xasprintf("%s/initramfs", folder);
 	}
 	return images->write ? images->write(images->initrd, err)
-			     : write_agent(images->initrd, err);
+			     : write_agent(images->initrd, images->payload, err);
 }
 
 int images_find(struct images *images, enum guest_image image, const char *kernel,

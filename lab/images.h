@@ -7,9 +7,10 @@
 #include "harness/guest/guest.h"
 
 struct images {
-	const char *kernel; /* what was asked for, or found */
-	const char *initrd; /* NULL: none */
-	const char *place;  /* set before images_find: the file for the initramfs, which stays */
+	const char *kernel;	       /* what was asked for, or found */
+	const char *initrd;	       /* NULL: none */
+	const struct payload *payload; /* set before: what the agent runs; NULL: nothing */
+	const char *place; /* set before images_find: the file for the initramfs, which stays */
 	int (*write)(const char *path,
 		     struct error *err); /* set before: makes it; NULL: the agent */
 	char *found, *folder, *made;	 /* owned; the folder goes with images_free */

@@ -10,6 +10,7 @@
 #include "lab/cpus.h"
 #include "lab/lab.h"
 #include "lab/lists.h"
+#include "lab/subject.h"
 #include "tests/dispatch/dispatch.h"
 
 enum { OPT_JSON = OPTION_LONG };
@@ -162,28 +163,21 @@ static int list_models(struct lab *lab, bool json, struct error *err)
 /* --- subjects, operations ------------------------------------------------------------------------
  */
 
-static const struct {
-	const char *name, *help;
-} subjects[] = {
-	{ "dispatch", "the dispatcher of this tree: its quirk table and its paths" },
-	{ "linux", "the kernel that boots: what it has patched itself" },
-};
-
 static int list_subjects(struct lab *lab, bool json, struct error *err)
 {
 	json_t *array = json ? json_array() : NULL;
 
 	(void)lab;
 	(void)err;
-	for (size_t i = 0; i < sizeof(subjects) / sizeof(*subjects); i++) {
+	for (size_t i = 0; i < subject_row_count; i++) {
 		if (json) {
 			json_t *subject = json_object();
 
-			json_object_set_new(subject, "name", json_string(subjects[i].name));
-			json_object_set_new(subject, "help", json_string(subjects[i].help));
+			json_object_set_new(subject, "name", json_string(subject_rows[i].name));
+			json_object_set_new(subject, "help", json_string(subject_rows[i].help));
 			json_array_append_new(array, subject);
 		} else {
-			printf("%-10s %s\n", subjects[i].name, subjects[i].help);
+			printf("%-10s %s\n", subject_rows[i].name, subject_rows[i].help);
 		}
 	}
 	if (json)

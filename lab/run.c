@@ -54,6 +54,13 @@ static int check_file(const char *option, const char *path, int mode, struct err
 	return 0;
 }
 
+static int check_expectations(const struct plan_options *plan, struct error *err)
+{
+	if (plan->kind == SUBJECT_PROGRAM)
+		return expectations_check_program(plan->beside, plan->subject, err);
+	return expectations_check(plan->subject, err);
+}
+
 static int check_input(struct run *run, struct error *err)
 {
 	const struct plan_options *plan = &run->options.plan;
@@ -61,8 +68,12 @@ static int check_input(struct run *run, struct error *err)
 	if (check_file("--kernel", plan->kernel, R_OK, err) < 0 ||
 	    (plan->kernel && kernel_check(plan->kernel, plan->image, err) < 0) ||
 	    check_file("--emulator", run->options.emulator, X_OK, err) < 0 ||
-	    outputs_check(&run->options, err) < 0 || expectations_check(plan->subject, err) < 0)
+	    outputs_check(&run->options, err) < 0 || check_expectations(plan, err) < 0 ||
+	    subject_pack(&run->options.subject, run->options.subject_arguments,
+			 run->options.silence, err) < 0)
 		return -1;
+	run->options.plan.payload = run->options.subject.payload;
+	run->options.plan.silence = run->options.silence;
 	return cpu_tables_read(&run->tables, err);
 }
 
@@ -98,6 +109,7 @@ static int find_images(struct run *run, struct error *err)
 {
 	struct plan_options *plan = &run->options.plan;
 
+	run->images.payload = plan->payload;
 	if (images_find(&run->images, plan->image, plan->kernel, err) < 0)
 		return -1;
 	plan->kernel = run->images.kernel;
@@ -222,6 +234,7 @@ static void release(struct run *run)
 	cpu_list_free(&run->cpus);
 	cpu_tables_free(&run->tables);
 	images_free(&run->images);
+	run_options_free(&run->options);
 	free(run);
 }
 
@@ -251,7 +264,7 @@ int command_run(struct lab *lab, const struct command *command, int argc, char *
 	}
 	signal(SIGPIPE, SIG_IGN); /* a reader that goes away must not leave guests behind */
 	interrupt_catch(run->connections, &run->connection_count);
-	if (prepare(run, argv + first, (size_t)(argc - first), &err) < 0) {
+	if (prepare(run, argv + first, run->options.operand_count, &err) < 0) {
 		status = refused(&run->options, &err);
 	} else {
 		failed = work(run, &err) < 0;

@@ -2,20 +2,24 @@
 /* The options of `quirklab run`. */
 #include "lab/run_options.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "harness/util/cleanup.h"
+#include "images/linux/job.h"
 
 #define PACK_DEFAULT 32
 #define PACK_MOST    200
 #define JOBS_MOST    256
 #define SHARDS_MOST  100000
+#define SILENCE_MOST 3600
 
 enum {
 	OPT_IMAGE = OPTION_LONG,
 	OPT_SUBJECT,
+	OPT_SILENCE,
 	OPT_PACK,
 	OPT_SHARD,
 	OPT_TIMEOUT_SCALE,
@@ -33,8 +37,11 @@ const struct option_row run_option_rows[] = {
 	{ OPT_IMAGE, "image", "IMAGE",
 	  "what boots: bare (our own small guest, the default), or linux" },
 	{ OPT_SUBJECT, "subject", "SUBJECT",
-	  "whose choices are judged: dispatch (the default), or linux: what the\n"
-	  "kernel that boots has patched itself (implies --image linux)" },
+	  "whose choices are judged: dispatch (the default); linux: what the\n"
+	  "kernel that boots has patched itself; glibc; or a program's path, with\n"
+	  "its arguments behind --. All but the first imply --image linux" },
+	{ OPT_SILENCE, "silence", "SECONDS",
+	  "how long a program may write nothing before it is hung (default 60)" },
 	{ 'j', "jobs", "N", "guests at once on each connection (default: one a core)" },
 	{ OPT_PACK, "pack", "N", "CPUs that share a bare guest, 1 to 200 (default 32)" },
 	{ OPT_SHARD, "shard", "K/N",
@@ -106,7 +113,6 @@ static int each_option(void *state, int key, const char *argument, struct error 
 	static const char *const images[] = {
 		[GUEST_BARE] = "bare", [GUEST_LINUX] = "linux", NULL
 	};
-	static const char *const subjects[] = { "dispatch", "linux", NULL };
 	static const char *const accelerators[] = {
 		[ACCEL_AUTO] = "auto", [ACCEL_KVM] = "kvm", [ACCEL_TCG] = "tcg", NULL
 	};
@@ -122,10 +128,9 @@ static int each_option(void *state, int key, const char *argument, struct error 
 		options->image_given = true;
 		break;
 	case OPT_SUBJECT:
-		if (parse_word(&word, argument, subjects, "subject", err) < 0)
-			return -1;
-		plan->subject = subjects[word];
-		break;
+		return subject_find(&options->subject, argument, err);
+	case OPT_SILENCE:
+		return parse_number(&options->silence, argument, 1, SILENCE_MOST, "--silence", err);
 	case 'j':
 		return parse_number(&plan->jobs, argument, 1, JOBS_MOST, "--jobs", err);
 	case OPT_PACK:
@@ -250,38 +255,86 @@ int shard_from_environment(unsigned *shard, unsigned *shards,
 	return 0;
 }
 
-/* A kernel that is the subject has to boot; a bare guest has no command line of this kind. */
+/* A kernel that is the subject has to boot, and a program wants one; a bare guest has no command
+ * line of this kind. */
 static int settle_image(struct run_options *options, struct error *err)
 {
 	struct plan_options *plan = &options->plan;
 
-	if (!strcmp(plan->subject, "linux") && !options->image_given)
+	plan->kind = options->subject.kind;
+	plan->subject = options->subject.name;
+	plan->beside = options->subject.beside;
+	if (plan->kind != SUBJECT_DISPATCH && !options->image_given)
 		plan->image = GUEST_LINUX;
-	if (!strcmp(plan->subject, "linux") && plan->image != GUEST_LINUX)
-		return error_set(err, ERROR_INPUT, "--subject linux: it needs --image linux");
+	if (plan->kind != SUBJECT_DISPATCH && plan->image == GUEST_BARE)
+		return error_set(err, ERROR_INPUT, "--subject %s: it needs --image linux",
+				 options->subject.path ? options->subject.path : plan->subject);
 	if (plan->append && plan->image != GUEST_LINUX)
 		return error_set(err, ERROR_INPUT, "--append: only Linux guests have such words");
 	return 0;
+}
+
+/* Where the words behind "--" begin; argc where there are none. */
+static int find_separator(int argc, char **argv)
+{
+	int at = 1;
+
+	while (at < argc && strcmp(argv[at], "--"))
+		at++;
+	return at;
+}
+
+/* What is behind "--" are a program's arguments; without a program, operands like those before. */
+static void settle_rest(struct run_options *options, int first, int separator, int argc,
+			char **argv)
+{
+	options->operand_count = (size_t)(separator - first);
+	if (separator == argc)
+		return;
+	if (options->subject.kind == SUBJECT_PROGRAM) {
+		options->subject_arguments = (const char *const *)argv + separator + 1;
+		return;
+	}
+	for (int i = separator; i + 1 < argc; i++)
+		argv[i] = argv[i + 1];
+	options->operand_count += (size_t)(argc - separator - 1);
+}
+
+/* How long a program may be silent, with all other limits. */
+static unsigned scaled(unsigned seconds, double scale)
+{
+	const double limit = ceil(seconds * scale);
+
+	return limit > JOB_SECONDS_MOST ? JOB_SECONDS_MOST : (unsigned)limit;
+}
+
+void run_options_free(struct run_options *options)
+{
+	subject_free(&options->subject);
 }
 
 int run_options_parse(struct run_options *options, int argc, char **argv,
 		      char *(*environment)(const char *name), struct error *err)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	const int separator = find_separator(argc, argv);
 	int first;
 
 	*options = (struct run_options){
 		.plan = {
 			.image = GUEST_BARE,
-			.subject = "dispatch",
 			.jobs = cores < 1 ? 1 : cores > JOBS_MOST ? JOBS_MOST : (unsigned)cores,
 			.pack = PACK_DEFAULT,
 			.timeout_scale = 1,
 		},
+		.subject = { .kind = SUBJECT_DISPATCH, .name = "dispatch" },
+		.silence = JOB_SECONDS_DEFAULT,
 	};
-	first = options_parse(run_option_rows, true, argc, argv, each_option, options, err);
+	first = options_parse(run_option_rows, true, separator, argv, each_option, options, err);
 	if (first < 0)
 		return first;
+	settle_rest(options, first, separator, argc, argv);
+	options->silence = scaled(options->silence, options->plan.timeout_scale);
 	if (settle_image(options, err) < 0)
 		return OPTIONS_BAD;
 	if (!options->plan.shards &&

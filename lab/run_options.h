@@ -7,6 +7,7 @@
 #include "harness/plan/plan.h"
 #include "harness/report/report.h"
 #include "lab/lab.h"
+#include "lab/subject.h"
 
 #define OUTPUTS_MAX 16
 
@@ -18,6 +19,10 @@ struct output_request {
 struct run_options {
 	struct plan_options plan; /* kernel: as given; NULL: the built or the newest one */
 	bool image_given;
+	struct subject subject;		      /* plan.kind, subject and beside are of it; owned */
+	const char *const *subject_arguments; /* behind --, ends with NULL; of argv */
+	unsigned silence;		      /* seconds that a program may write nothing */
+	size_t operand_count;		      /* from the index on that run_options_parse returns */
 	const char *emulator;
 	enum accelerator accelerator;
 	const char *results; /* NULL: a new folder, or latest */
@@ -26,9 +31,11 @@ struct run_options {
 	size_t output_count;
 };
 
-/* environment: getenv, or a test's. Returns as options_parse does. */
+/* environment: getenv, or a test's. Returns as options_parse does. *options points into itself: it
+ * must not be moved. */
 int run_options_parse(struct run_options *options, int argc, char **argv,
 		      char *(*environment)(const char *name), struct error *err);
+void run_options_free(struct run_options *options);
 
 /*
  * The shard that the engine which runs the shards says in the environment: Slurm arrays

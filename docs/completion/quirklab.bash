@@ -7,7 +7,7 @@ _quirklab()
 	local cur prev word i command='' program=${COMP_WORDS[0]}
 	local global commands run replay list show cpuid cpuid_diff repro doctor
 	global='--connect --verbose --help --version'
-	run='--image --subject --jobs --pack --shard --timeout-scale --kernel --append --emulator --accel
+	run='--image --subject --silence --jobs --pack --shard --timeout-scale --kernel --append --emulator --accel
 		--results --resume --strict --bisect --output --help --version'
 	replay='--output --strict --help --version'
 	list='--json --help --version'
@@ -36,7 +36,10 @@ _quirklab()
 
 	case $prev in
 	--image) word='bare linux' ;;
-	--subject) word='dispatch linux' ;;
+	--subject)
+		mapfile -t COMPREPLY < <(compgen -W 'dispatch linux glibc' -f -- "$cur")
+		return
+		;;
 	--accel) word='kvm tcg auto' ;;
 	--output | -o)
 		word='tap junit jsonl html markdown table'
@@ -53,7 +56,7 @@ _quirklab()
 		return
 		;;
 	-c | --connect) word='qemu:///system qemu:///session' ;;
-	--jobs | -j | --pack | --shard | --timeout-scale | --append) return ;;
+	--jobs | -j | --pack | --shard | --timeout-scale | --append | --silence) return ;;
 	*)
 		case $command/$cur in
 		/-*) word=$global ;;

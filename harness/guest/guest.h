@@ -27,9 +27,10 @@ struct guest_request {
 	 * report. */
 	const struct realised *const *cpus;
 	size_t cpu_count;
-	bool rack;	      /* make a rack even of one CPU */
-	unsigned memory_mib;  /* 0: the image's default */
-	double timeout_scale; /* 1.0: as it is; scales all limits of the watchdog */
+	bool rack;		  /* make a rack even of one CPU */
+	unsigned memory_mib;	  /* 0: the image's default */
+	unsigned program_seconds; /* how long each CPU's program may take; 0: there is none */
+	double timeout_scale;	  /* 1.0: as it is; scales all limits of the watchdog */
 };
 
 enum guest_end {
@@ -120,8 +121,11 @@ char *kernel_find(struct error *err);
 /* Whether PATH can be a kernel of that image, by its first bytes: an ELF file for x86-64, or a
  * Linux boot image (bzImage). ERROR_INPUT with what it is not. */
 int kernel_check(const char *path, enum guest_image image, struct error *err);
-/* Writes an initramfs (newc, with libarchive) with `agent` as /init. Whole or not at all. */
-int initramfs_write(const char *path, const char *agent, struct error *err);
+struct payload;
+/* Writes an initramfs (newc, with libarchive) with `agent` as /init, and a program for it to run
+ * (harness/guest/payload.h; NULL: none). Whole or not at all. */
+int initramfs_write(const char *path, const char *agent, const struct payload *payload,
+		    struct error *err);
 /* The same with a shell for a person: `busybox` (a static one) as /bin/busybox, and a script as
  * /init. */
 int initramfs_write_shell(const char *path, const char *busybox, const char *script,

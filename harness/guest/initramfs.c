@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Writes the initramfs of Linux guests: /init, a console, folders to mount on; or with a shell. */
+/*
+ * Writes the initramfs of Linux guests: /init, a console, folders to mount on, and what is to be
+ * run there; or with a shell.
+ */
 #include <archive.h>
 #include <archive_entry.h>
 #include <elf.h>
@@ -8,8 +11,10 @@
 #include <sys/sysmacros.h>
 
 #include "harness/guest/guest.h"
+#include "harness/guest/payload.h"
 #include "harness/util/cleanup.h"
 #include "harness/util/file.h"
+#include "images/linux/job.h"
 
 /* An agent is about 1 MiB; a file much larger than that is a mistake, and would not fit the guest.
  */
@@ -34,49 +39,82 @@ static la_ssize_t add_to_text(struct archive *archive, void *text, const void *b
 	return (la_ssize_t)length;
 }
 
-/*
- * One member. Owner, group, times and inode number stay zero: the same agent gives the same
- * bytes, whoever packs it and when.
- */
-static int add(struct archive *archive, const char *name, mode_t mode, dev_t device,
-	       const void *bytes, size_t length)
+/* One member: a file's bytes, a link's target or a device's number, by its mode. */
+struct member {
+	const char *name;
+	const void *bytes;
+	size_t length;
+	mode_t mode; /* 0: an executable file */
+	dev_t device;
+	const char *target;
+};
+
+/* Owner, group, times and inode number stay zero: the same agent gives the same bytes, whoever
+ * packs it and when. */
+static int add(struct archive *archive, const struct member *member)
 {
 	__attribute__((cleanup(cleanup_entry))) struct archive_entry *entry = archive_entry_new();
 
 	if (!entry)
 		return -1;
-	archive_entry_set_pathname(entry, name);
-	archive_entry_set_mode(entry, mode);
+	archive_entry_set_pathname(entry, member->name);
+	archive_entry_set_mode(entry, member->mode ? member->mode : S_IFREG | 0755);
 	archive_entry_set_uid(entry, 0);
 	archive_entry_set_gid(entry, 0);
 	archive_entry_set_mtime(entry, 0, 0);
 	archive_entry_set_nlink(entry, 1);
-	archive_entry_set_size(entry, (la_int64_t)length);
-	if (device)
-		archive_entry_set_rdev(entry, device);
+	archive_entry_set_size(entry, (la_int64_t)member->length);
+	if (member->device)
+		archive_entry_set_rdev(entry, member->device);
+	if (member->target)
+		archive_entry_set_symlink(entry, member->target);
 	if (archive_write_header(archive, entry) != ARCHIVE_OK)
 		return -1;
-	return length && archive_write_data(archive, bytes, length) != (la_ssize_t)length ? -1 : 0;
+	return member->length && archive_write_data(archive, member->bytes, member->length) !=
+					 (la_ssize_t)member->length
+		       ? -1
+		       : 0;
 }
 
 static int add_folders(struct archive *archive, const char *const *folders)
 {
 	for (; *folders; folders++)
-		if (add(archive, *folders, S_IFDIR | 0755, 0, NULL, 0) < 0)
+		if (add(archive, &(struct member){ .name = *folders, .mode = S_IFDIR | 0755 }) < 0)
 			return -1;
 	/* The kernel opens it for PID 1 before anything is mounted. */
-	return add(archive, "dev/console", S_IFCHR | 0600, makedev(5, 1), NULL, 0);
+	return add(archive, &(struct member){ .name = "dev/console",
+					      .mode = S_IFCHR | 0600,
+					      .device = makedev(5, 1) });
 }
 
-struct member {
-	const char *name;
-	const void *bytes;
-	size_t length;
-};
+/* The job is where the agent looks for it, the rest below the program's root. */
+static int add_payload_member(void *context, const struct payload_member *from)
+{
+	const char *root = strcmp(from->name, JOB_FILE) ? JOB_ROOT : "";
+	CLEANUP_FREE char *name = xasprintf("%s%s", root, from->name);
 
-/* An archive of the folders and of executable files (the list ends with a NULL). */
+	return add(context, &(struct member){ .name = name + 1,
+					      .mode = from->mode,
+					      .bytes = from->bytes,
+					      .length = from->length,
+					      .target = from->target });
+}
+
+static int add_payload(struct archive *archive, const struct payload *payload)
+{
+	static const char *const folders[] = { JOB_FOLDER, JOB_ROOT, JOB_COPY };
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (add(archive,
+			&(struct member){ .name = folders[i] + 1, .mode = S_IFDIR | 0755 }) < 0)
+			return -1;
+	return payload_each(payload, add_payload_member, archive);
+}
+
+/* An archive of the folders, of executable files (the list ends with a NULL) and of a payload
+ * (NULL: none). */
 static int write_all(const char *path, const char *const *folders, const struct member *members,
-		     struct error *err)
+		     const struct payload *payload, struct error *err)
 {
 	__attribute__((cleanup(cleanup_archive))) struct archive *archive = archive_write_new();
 	CLEANUP_TEXT struct text text = { NULL, 0, 0 };
@@ -89,15 +127,17 @@ static int write_all(const char *path, const char *const *folders, const struct 
 		 archive_write_open(archive, &text, NULL, add_to_text, NULL) != ARCHIVE_OK ||
 		 add_folders(archive, folders) < 0;
 	for (; members->name && !result; members++)
-		result = add(archive, members->name, S_IFREG | 0755, 0, members->bytes,
-			     members->length) < 0;
+		result = add(archive, members) < 0;
+	if (payload && !result)
+		result = add_payload(archive, payload) != 0;
 	if (result || archive_write_close(archive) != ARCHIVE_OK)
 		return error_set(err, ERROR_LAB, "%s: libarchive: %s", path,
 				 archive_error_string(archive) ?: "failed");
 	return file_write(path, text.bytes, text.length, err);
 }
 
-int initramfs_write(const char *path, const char *agent, struct error *err)
+int initramfs_write(const char *path, const char *agent, const struct payload *payload,
+		    struct error *err)
 {
 	static const char *const folders[] = { "dev", "proc", "sys", "tmp", NULL };
 	struct member members[] = { { .name = "init" }, { 0 } };
@@ -108,7 +148,7 @@ int initramfs_write(const char *path, const char *agent, struct error *err)
 	if (members[0].length < 4 || memcmp(bytes, "\177ELF", 4) != 0)
 		return error_set(err, ERROR_LAB, "%s: not a program: run `make images`", agent);
 	members[0].bytes = bytes;
-	return write_all(path, folders, members, err);
+	return write_all(path, folders, members, payload, err);
 }
 
 /* Whether a program needs no loader, which an initramfs has not. */
@@ -138,7 +178,7 @@ int initramfs_write_shell(const char *path, const char *busybox, const char *scr
 	/* The last ones are where busybox installs its names. */
 	static const char *const folders[] = { "dev",  "proc", "sys",	  "tmp",      "root", "bin",
 					       "sbin", "usr",  "usr/bin", "usr/sbin", NULL };
-	struct member members[] = { { "init", script, strlen(script) },
+	struct member members[] = { { .name = "init", .bytes = script, .length = strlen(script) },
 				    { .name = "bin/busybox" },
 				    { 0 } };
 	CLEANUP_FREE char *bytes = NULL;
@@ -151,5 +191,5 @@ int initramfs_write_shell(const char *path, const char *busybox, const char *scr
 				 "one",
 				 busybox);
 	members[1].bytes = bytes;
-	return write_all(path, folders, members, err);
+	return write_all(path, folders, members, NULL, err);
 }

@@ -370,6 +370,53 @@ static void read_fact(struct cpu_reader *cpu, struct cursor *cursor)
 		kernel->vulnerabilities[kernel->vulnerability_count++] = fact;
 }
 
+/* --- a program as the subject
+ * --------------------------------------------------------------------- */
+
+enum { STREAM_OUTPUT = 1, STREAM_ERRORS = 2 };
+
+static struct observed_program *program_of(struct cpu_reader *cpu)
+{
+	if (!cpu->seen.program)
+		cpu->seen.program = xcalloc(1, sizeof(*cpu->seen.program));
+	return cpu->seen.program;
+}
+
+static void read_output(struct cpu_reader *cpu, struct cursor *cursor)
+{
+	struct observed_program *program = program_of(cpu);
+	uint8_t stream = take_u8(cursor);
+	size_t length = (size_t)(cursor->end - cursor->at);
+	const uint8_t *bytes = take_bytes(cursor, length);
+
+	if (!bytes || (stream != STREAM_OUTPUT && stream != STREAM_ERRORS) ||
+	    program->output.length + program->errors.length + length > REPORT_OUTPUT_MAX) {
+		cursor->bad = true;
+		return;
+	}
+	text_add(stream == STREAM_OUTPUT ? &program->output : &program->errors, bytes, length);
+}
+
+/* The first one counts. */
+static void read_exit(struct cpu_reader *cpu, struct cursor *cursor)
+{
+	struct observed_program *program = program_of(cpu);
+	struct observed_program end = { 0 };
+
+	end.how = take_up_to(cursor, REPORT_NOT_STARTED);
+	end.code = take_u8(cursor);
+	end.written = take(cursor, 8);
+	end.left_out = take(cursor, 8);
+	cursor->bad |= program->ended;
+	if (cursor->bad)
+		return;
+	program->ended = true;
+	program->how = end.how;
+	program->code = end.code;
+	program->written = end.written;
+	program->left_out = end.left_out;
+}
+
 static void read_beat(struct cpu_reader *cpu, struct cursor *cursor)
 {
 	(void)cpu;
@@ -406,7 +453,7 @@ static payload_reader *const payload_readers[] = {
 	[REPORT_PICKS] = read_picks, [REPORT_CHECKS] = read_checks,   [REPORT_FAULT] = read_fault,
 	[REPORT_NOTE] = read_note,   [REPORT_BEAT] = read_beat,	      [REPORT_DONE] = read_done,
 	[REPORT_CODE] = read_code,   [REPORT_ROUTINE] = read_routine, [REPORT_CALLS] = read_calls,
-	[REPORT_FACT] = read_fact,
+	[REPORT_FACT] = read_fact,   [REPORT_OUTPUT] = read_output,   [REPORT_EXIT] = read_exit,
 };
 
 #define KINDS (sizeof(payload_readers) / sizeof(payload_readers[0]))
@@ -426,6 +473,11 @@ static void empty_cpu(struct cpu_reader *cpu)
 {
 	cpuid_free(&cpu->seen.cpuid);
 	free(cpu->seen.kernel);
+	if (cpu->seen.program) {
+		text_free(&cpu->seen.program->output);
+		text_free(&cpu->seen.program->errors);
+	}
+	free(cpu->seen.program);
 	text_free(&cpu->strings);
 }
 

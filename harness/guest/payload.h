@@ -28,14 +28,28 @@ void payload_add_bytes(struct payload *payload, const char *name, const void *by
 		       mode_t mode, bool library);
 void payload_add_link(struct payload *payload, const char *name, const char *target, bool library);
 
+/* A folder's whole tree, as it is, under a name; depth: of folders above it, 0. */
+int payload_add_tree(struct payload *payload, const char *name, const char *path, unsigned depth,
+		     struct error *err);
+
+/* --- programs (libraries.c) ----------------------------------------------------------------------
+ */
+
 /*
  * A program of this machine, under its own base name in /subject, with its loader and the libraries
- * that it needs as the loader itself finds them. ERROR_INPUT with one line: no executable, of
- * another architecture, a library that is nowhere.
+ * that it needs as the loader itself finds them, and, of a script, its interpreter. Sets the
+ * arguments: the program, then `arguments` (which ends with NULL; NULL: none). ERROR_INPUT with one
+ * line: no executable, of another architecture, a library that is nowhere.
+ *
+ * To find the libraries the loader is run here, with --list: it maps them and runs none of their
+ * code. Only a loader in a folder of the system is.
  */
-int payload_add_program(struct payload *payload, const char *path, struct error *err);
-/* A folder's whole tree as /subject; `/subject/run` is the program. */
-int payload_add_folder(struct payload *payload, const char *path, struct error *err);
+int payload_add_program(struct payload *payload, const char *path, const char *const *arguments,
+			struct error *err);
+/* A folder's whole tree as /subject; `/subject/run` is the program. Every executable in it gets
+ * what it needs. */
+int payload_add_folder(struct payload *payload, const char *path, const char *const *arguments,
+		       struct error *err);
 
 /* How it is run: argv[0] is a name in the payload. The list ends with NULL; copied. */
 void payload_set_arguments(struct payload *payload, const char *const *argv);
@@ -51,6 +65,8 @@ struct payload_member {
 	const char *target; /* of a link */
 	bool library;
 };
+/* Of all files together; a guest needs room for several copies. */
+size_t payload_bytes(const struct payload *payload);
 /* Every member in an order in which a folder comes before what is in it, the job last. Ends early
  * where each() returns anything but 0, with that. */
 int payload_each(const struct payload *payload,

@@ -31,7 +31,8 @@ void watchdog_start(struct watchdog *watchdog, const struct guest_request *reque
 	*watchdog = (struct watchdog){
 		.limit = factor * (bare ? BARE_LIMIT : LINUX_LIMIT),
 		.wall = factor * (bare ? BARE_WALL + BARE_CPU_WALL * (double)request->cpu_count
-				       : LINUX_WALL),
+				       : LINUX_WALL) +
+			(double)request->program_seconds * (double)request->cpu_count,
 		.create = factor * CREATE_LIMIT,
 	};
 }

@@ -35,5 +35,6 @@ void cell_result_free(struct cell_result *result)
 	free(result->traces);
 	free(result->difference_names);
 	free(result->kernel_seen);
+	free(result->program_seen);
 	*result = (struct cell_result){ 0 };
 }

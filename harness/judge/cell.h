@@ -57,6 +57,21 @@ struct cell_kernel {
 	size_t site_count;
 };
 
+/* What a program that is the subject said and how it ended; printable. */
+#define CELL_VALUES_MAX 64
+#define CELL_NOTES_MAX	16
+struct cell_program {
+	char version[64];
+	struct cell_fact values[CELL_VALUES_MAX];
+	size_t value_count;
+	char notes[CELL_NOTES_MAX][256];
+	size_t note_count;
+	uint8_t how, code; /* enum report_exit, as REPORT_EXIT has them */
+	uint64_t written, left_out;
+	bool tap; /* it spoke TAP or KTAP: the tests are counted */
+	unsigned passed, failed, skipped, todo;
+};
+
 struct cell_result {
 	char run[64];
 	char cell[CPU_NAME_MAX + 64]; /* NAME/IMAGE/SUBJECT */
@@ -79,6 +94,7 @@ struct cell_result {
 	struct cpu_difference difference;
 	struct feature_set forced, unavailable; /* as realise.h has them */
 	struct cell_kernel *kernel_seen;	/* NULL: the kernel is not the subject; owned */
+	struct cell_program *program_seen;	/* NULL: no program is; owned */
 	char *difference_names; /* storage behind difference where it was read from a file; owned */
 	const char *folder; /* of results that has this cell's logs; NULL: none. Borrowed, and not
 			       part of the record. */

@@ -47,6 +47,11 @@ static bool word_in(const char *word, const char *const *words, size_t count)
 }
 #define WORD_IN(word, words) word_in(word, words, sizeof(words) / sizeof((words)[0]))
 
+bool expectations_is_path(const char *word)
+{
+	return WORD_IN(word, path_words);
+}
+
 /* --- which file
  * ------------------------------------------------------------------------------------ */
 
@@ -227,6 +232,7 @@ static int check_models(const struct expectations *out, struct error *err)
 	return check_names(models, 0, err);
 }
 
+/* subject: of our own picks; "" for one whose dispatcher has its own names. */
 static int read_file(struct expectations **out, const char *path, const char *subject,
 		     struct error *err)
 {
@@ -257,6 +263,37 @@ int expectations_read(struct expectations **out, const char *subject, const char
 	return path ? read_file(out, path, subject, err) : 0;
 }
 
+/* Whether a file of that name would be taken for a subject of ours. */
+static bool is_ours(const char *subject)
+{
+	return is_own_subject(subject) || !strcmp(subject, "glibc");
+}
+
+/* The folder beside a program, if there is one. Caller frees. */
+static char *folder_beside(const char *beside)
+{
+	char *folder = beside ? xasprintf("%s/expect", beside) : NULL;
+
+	if (folder && access(folder, F_OK) == 0)
+		return folder;
+	free(folder);
+	return NULL;
+}
+
+int expectations_read_program(struct expectations **out, const char *beside, const char *subject,
+			      const char *version, struct error *err)
+{
+	CLEANUP_FREE char *folder = folder_beside(beside);
+	CLEANUP_FREE char *path = NULL;
+
+	*out = NULL;
+	if (folder && find_file(&path, folder, subject, version, err))
+		return -1;
+	if (path)
+		return read_file(out, path, "", err);
+	return beside && is_ours(subject) ? 0 : expectations_read(out, subject, version, err);
+}
+
 /* SUBJECT.tsv, or SUBJECT-VERSION.tsv of whatever version. */
 static bool is_of_subject(const char *file, const char *subject)
 {
@@ -267,9 +304,10 @@ static bool is_of_subject(const char *file, const char *subject)
 	       (file[subject_length] == '-' || length == subject_length + 4);
 }
 
-int expectations_check(const char *subject, struct error *err)
+/* kind: as read_file has its subject. */
+static int check_folder(const char *folder, const char *subject, const char *kind,
+			struct error *err)
 {
-	CLEANUP_FREE char *folder = path_models("expect");
 	DIR *listing = opendir(folder);
 	struct dirent *entry;
 	int result = 0;
@@ -281,11 +319,27 @@ int expectations_check(const char *subject, struct error *err)
 		struct expectations *read = NULL;
 
 		if (is_of_subject(entry->d_name, subject))
-			result = read_file(&read, path, subject, err);
+			result = read_file(&read, path, kind, err);
 		expectations_free(read);
 	}
 	closedir(listing);
 	return result;
+}
+
+int expectations_check(const char *subject, struct error *err)
+{
+	CLEANUP_FREE char *folder = path_models("expect");
+
+	return check_folder(folder, subject, subject, err);
+}
+
+int expectations_check_program(const char *beside, const char *subject, struct error *err)
+{
+	CLEANUP_FREE char *folder = folder_beside(beside);
+
+	if (folder && check_folder(folder, subject, "", err) < 0)
+		return -1;
+	return beside && is_ours(subject) ? 0 : expectations_check(subject, err);
 }
 
 void expectations_free(struct expectations *expectations)

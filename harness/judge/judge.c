@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "harness/judge/kernel.h"
+#include "harness/judge/program.h"
 #include "harness/judge/trace.h"
 #include "harness/util/text.h"
 
@@ -375,6 +376,100 @@ static void add_kernel_picks(struct cell_result *result, const struct hearing *h
 	result->kernel_seen = kernel_facts(hearing->observation->kernel);
 }
 
+/* --- a program as the subject
+ * -------------------------------------------------------------------------------- */
+
+/* Of what a program says and what its call did, that which the expectation is about. */
+static const char *compared(const struct pick *pick, const struct deed *deed)
+{
+	if (*pick->says &&
+	    (expectations_is_path(pick->says) || !expectations_is_path(pick->expected)))
+		return pick->says;
+	return deed->path;
+}
+
+static void judge_program_pick(struct pick *pick, const struct hearing *hearing,
+			       const struct deed *deed, const struct program_pick *from)
+{
+	const bool traced = from->witness != NULL;
+	const char *taken = compared(pick, deed);
+	char names[200];
+
+	if (pick->depends_count) {
+		join_depends(names, sizeof(names), pick);
+		give(pick, VERDICT_MISMATCH, "mismatch: %s", names);
+	} else if (from->skipped) {
+		give(pick, VERDICT_SKIP, "the program skips it%s%s", *pick->reason ? ": " : "",
+		     pick->reason);
+	} else if (traced && expectations_is_path(pick->says) && strcmp(pick->says, deed->path)) {
+		give(pick, VERDICT_FAIL, "%s%s%ssays %s, does %s",
+		     *pick->expected ? "expected " : "", pick->expected,
+		     *pick->expected ? ", " : "", pick->says,
+		     *deed->path ? deed->path : "no store");
+	} else if (*pick->expected && !*taken && !traced) {
+		give(pick, VERDICT_FAIL, "expected %s, says %s, and no trace shows what that does",
+		     pick->expected, pick->says);
+	} else if (*pick->expected && strcmp(pick->expected, taken)) {
+		give(pick, VERDICT_FAIL, "expected %s, %s %s", pick->expected,
+		     taken == deed->path ? "does" : "says", *taken ? taken : "nothing that stores");
+	} else if (deed->returned && !check_debts(pick, hearing, deed)) {
+		return;
+	} else if (!*pick->expected) {
+		skip_pick(pick, hearing);
+	} else {
+		give(pick, VERDICT_PASS, "%s", "");
+	}
+}
+
+static void fill_program_pick(struct cell_result *result, const struct hearing *hearing,
+			      const struct program_pick *from)
+{
+	struct pick *pick = &result->picks[result->pick_count++];
+	const struct observed_pick *observed = &from->pick;
+	struct deed deed = { 0 };
+
+	*pick = (struct pick){ .size = observed->size,
+			       .size_known = from->witness != NULL,
+			       .executable = observed->executable };
+	memcpy(pick->operation, observed->operation, sizeof(pick->operation));
+	memcpy(pick->class, observed->class, sizeof(pick->class));
+	memcpy(pick->says, from->says, sizeof(pick->says));
+	memcpy(pick->row, observed->row, sizeof(pick->row));
+	memcpy(pick->reason, observed->reason, sizeof(pick->reason));
+	fill_expected(pick, hearing);
+	if (from->witness) {
+		witness_decode(&deed, from->witness, observed);
+		memcpy(pick->does, deed.text, sizeof(pick->does));
+		trace_keep(result, pick, from->witness, observed);
+	}
+	judge_program_pick(pick, hearing, &deed, from);
+	add_known(pick, hearing);
+}
+
+/* Its picks, and what its TAP or its exit make of it, in result->verdict and reason. Returns
+ * whether it got as far as picks. */
+static bool add_program(struct cell_result *result, const struct hearing *hearing)
+{
+	const struct observed_program *program = hearing->observation->program;
+	struct program_lines *lines = program_read(program);
+
+	for (size_t i = 0; i < lines->pick_count; i++)
+		fill_program_pick(result, hearing, &lines->picks[i]);
+	result->verdict =
+		program_verdict(result->reason, sizeof(result->reason), lines->facts, program);
+	if (*lines->fault && (result->verdict == VERDICT_PASS || result->verdict == VERDICT_SKIP)) {
+		result->verdict = VERDICT_FAIL;
+		snprintf(result->reason, sizeof(result->reason), "%s", lines->fault);
+	}
+	if (!strcmp(result->subject, "glibc"))
+		snprintf(result->libc, sizeof(result->libc), "%.31s", lines->facts->version);
+	free(result->program_seen);
+	result->program_seen = lines->facts;
+	lines->facts = NULL;
+	program_free(lines);
+	return result->verdict == VERDICT_PASS || result->verdict == VERDICT_FAIL;
+}
+
 /* A column that the guest was silent about. */
 static void add_missing_pick(struct cell_result *result, const struct hearing *hearing,
 			     size_t index)
@@ -462,6 +557,23 @@ static void fill_reason(struct cell_result *result)
 			 first->class, first->why);
 }
 
+/* The program's own verdict or that of its picks, whichever is worse. Picks of which nothing is
+ * expected anywhere are only recorded, unless they contradict themselves. */
+static void weigh_program(struct cell_result *result, const struct hearing *hearing)
+{
+	const enum verdict own = result->verdict;
+	const enum verdict picks = result->pick_count ? worst_pick(result) : VERDICT_PASS;
+
+	if (own != VERDICT_PASS && own != VERDICT_SKIP)
+		return;
+	if (picks == VERDICT_PASS || (picks == VERDICT_SKIP && !hearing->expectations) ||
+	    (picks == VERDICT_SKIP && own == VERDICT_SKIP))
+		return;
+	result->verdict = picks;
+	result->reason[0] = '\0';
+	fill_reason(result);
+}
+
 /* The guest itself says that an exception ended its tests. */
 static void fill_fault(struct cell_result *result, const struct observation *observation)
 {
@@ -494,6 +606,7 @@ void judge_given(struct cell_result *result, const struct cpu *asked,
 				   .difference = &result->difference,
 				   .given = given };
 	struct error err = { 0 };
+	bool silent_is_fail = observation->done && expectations;
 
 	result->pick_count = 0;
 	result->reason[0] = '\0';
@@ -511,11 +624,16 @@ void judge_given(struct cell_result *result, const struct cpu *asked,
 	}
 	if (observation->kernel)
 		add_kernel_picks(result, &hearing);
-	for (size_t i = 0;
-	     observation->done && expectations && i < expectations_columns(expectations); i++)
+	if (observation->program)
+		silent_is_fail &= add_program(result, &hearing);
+	for (size_t i = 0; silent_is_fail && i < expectations_columns(expectations); i++)
 		add_missing_pick(result, &hearing, i);
-	result->verdict = worst_pick(result);
-	fill_reason(result);
+	if (observation->program) {
+		weigh_program(result, &hearing);
+	} else {
+		result->verdict = worst_pick(result);
+		fill_reason(result);
+	}
 	if (observation->done && !observation->complete)
 		fill_fault(result, observation);
 	cpu_free(&hearing.seen);

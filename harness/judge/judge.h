@@ -19,6 +19,14 @@ int expectations_read(struct expectations **out, const char *subject, const char
 		      struct error *err);
 /* Reads every version's file of the subject: a broken one is told before anything boots. */
 int expectations_check(const char *subject, struct error *err);
+/* The same for a program of the user's in the folder `beside` (NULL: the lab's own probe): its own
+ * expect/SUBJECT[-VERSION].tsv there go first. */
+int expectations_read_program(struct expectations **out, const char *beside, const char *subject,
+			      const char *version, struct error *err);
+int expectations_check_program(const char *beside, const char *subject, struct error *err);
+/* Whether the word is a path (CONTRACT, operations and paths): a claim about what stores. Any other
+ * is the name of an implementation. */
+bool expectations_is_path(const char *word);
 void expectations_free(struct expectations *expectations);
 size_t expectations_columns(const struct expectations *expectations);
 const char *expectations_column(const struct expectations *expectations,

@@ -14,20 +14,42 @@
  *   QL skip OP[@CLASS] WHY             this CPU or build does not have it
  *   QL note TEXT
  *
- * tests/subjects/quirklab.h writes them. A pick without a trace is judged by what it says, a trace
- * without a pick by what it does; with both, says and does must agree as well. Up to two traces of
- * one OP@CLASS: the call itself, and one scaled down that runs to its end.
+ * tests/subjects/quirklab.h writes them. PATH may be a path of CONTRACT's list (movnti, rep-stosb):
+ * then it is a claim that a trace must bear out. Any other word is the name of an implementation. A
+ * pick without a trace is judged by what it says, a trace without a pick by what it does. Up to two
+ * traces of one OP@CLASS: the call itself, and one scaled down that runs to its end.
  */
 #ifndef QUIRKLAB_HARNESS_JUDGE_PROGRAM_H
 #define QUIRKLAB_HARNESS_JUDGE_PROGRAM_H
 
 #include "harness/judge/judge.h"
 
-/* The version that the program says it tests; "" for none. */
+/* The version that the program says it tests, printable; "" for none. */
 void program_version(char *out, size_t room, const struct observed_program *program);
 
-/* Judges one CPU's observation of a program; as judge() does for a dispatcher. */
-void judge_program(struct cell_result *result, const struct cpu *asked,
-		   const struct observation *observation, const struct expectations *expectations);
+/* What it says of one OP@CLASS. */
+struct program_pick {
+	struct observed_pick pick; /* but for what it says: */
+	char says[48];		   /* "" where only traces came */
+	bool skipped;		   /* pick.reason says why */
+	/* The traces, as a guest of our own would have reported them; NULL: none. */
+	struct observation *witness;
+};
+
+/* Everything that its QL lines say. */
+struct program_lines {
+	struct program_pick picks[CELL_PICKS_MAX];
+	size_t pick_count;
+	struct cell_program *facts; /* version, values and notes; moved to the record by judge() */
+	char fault[256];	    /* "" or the first line that is none of the above; printable */
+};
+/* Never fails; the caller frees. */
+struct program_lines *program_read(const struct observed_program *program);
+void program_free(struct program_lines *lines);
+
+/* What its TAP or its exit make of it: pass, fail, skip, hung or error. The reason is one printable
+ * line, "" for pass. Fills the tests and the end in *facts. */
+enum verdict program_verdict(char *reason, size_t room, struct cell_program *facts,
+			     const struct observed_program *program);
 
 #endif

@@ -5,11 +5,21 @@
 #include <stdio.h>
 #include <string.h>
 
-int expected_open(struct expected *expected, const char *subject, struct error *err)
+static int read_version(const struct expected *expected, struct expectations **out,
+			const char *version, struct error *err)
+{
+	if (!expected->program)
+		return expectations_read(out, expected->subject, version, err);
+	return expectations_read_program(out, expected->beside, expected->subject, version, err);
+}
+
+int expected_open(struct expected *expected, const struct plan_options *options, struct error *err)
 {
 	memset(expected, 0, sizeof(*expected));
-	expected->subject = subject;
-	if (expectations_read(&expected->versions[0].expectations, subject, NULL, err) < 0)
+	expected->subject = options->subject;
+	expected->program = options->kind == SUBJECT_PROGRAM;
+	expected->beside = options->beside;
+	if (read_version(expected, &expected->versions[0].expectations, NULL, err) < 0)
 		return -1;
 	expected->count = 1;
 	pthread_mutex_init(&expected->lock, NULL);
@@ -27,8 +37,7 @@ static size_t find_version(struct expected *expected, const char *version)
 		return 0;
 	snprintf(expected->versions[i].version, sizeof(expected->versions[i].version), "%s",
 		 version);
-	if (expectations_read(&expected->versions[i].expectations, expected->subject, version,
-			      NULL) < 0)
+	if (read_version(expected, &expected->versions[i].expectations, version, NULL) < 0)
 		expected->versions[i].expectations = NULL;
 	expected->count++;
 	return i;

@@ -5,11 +5,14 @@
 
 #include <pthread.h>
 #include "harness/judge/judge.h"
+#include "harness/plan/plan.h"
 
 #define EXPECTED_VERSIONS 16
 
 struct expected {
 	const char *subject;
+	const char *beside; /* of the user's program: the folder that it is in; else NULL */
+	bool program;
 	pthread_mutex_t lock;
 	struct {
 		char version[64];
@@ -19,7 +22,7 @@ struct expected {
 };
 
 /* Reads the picks for no version, so that a broken file shows before the first boot. */
-int expected_open(struct expected *expected, const char *subject, struct error *err);
+int expected_open(struct expected *expected, const struct plan_options *options, struct error *err);
 /* NULL where nothing fits. Thread-safe; owned by *expected. A guest that reports ever more versions
  * gets what fits no version. */
 const struct expectations *expected_of(struct expected *expected, const char *version);

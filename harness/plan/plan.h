@@ -20,11 +20,13 @@ struct plan_options {
 	enum subject_kind kind;
 	const char *subject; /* "dispatch", "linux", "glibc", or the program's base name */
 	const struct payload
-		*payload; /* SUBJECT_PROGRAM: the program and how to run it; borrowed */
-	const char *disk; /* GUEST_DISK: the prepared image that each cell's overlay rests on */
-	bool full_boot;	  /* GUEST_DISK: under the image's own init */
-	unsigned jobs;	  /* guests at once on each connection, 1.. */
-	unsigned pack;	  /* CPUs of a rack, 1..200; 1: one guest each */
+		*payload;   /* SUBJECT_PROGRAM: the program and how to run it; borrowed */
+	const char *beside; /* SUBJECT_PROGRAM of the user's: the folder that it is in; else NULL */
+	unsigned silence;   /* SUBJECT_PROGRAM: seconds that it may write nothing */
+	const char *disk;   /* GUEST_DISK: the prepared image that each cell's overlay rests on */
+	bool full_boot;	    /* GUEST_DISK: under the image's own init */
+	unsigned jobs;	    /* guests at once on each connection, 1.. */
+	unsigned pack;	    /* CPUs of a rack, 1..200; 1: one guest each */
 	unsigned shard, shards; /* 1..shards; 0, 0: all */
 	double timeout_scale;
 	const char *kernel; /* the bare ELF, or the Linux kernel */

@@ -8,10 +8,13 @@
 #include <string.h>
 
 #include "harness/cpu/realise.h"
+#include "harness/guest/payload.h"
+#include "harness/judge/program.h"
 #include "harness/plan/expected.h"
 #include "harness/plan/plan.h"
 #include "harness/util/cleanup.h"
 #include "images/linux/cmdline.h"
+#include "images/linux/job.h"
 
 #define TRIES 2
 
@@ -271,6 +274,19 @@ static bool retried(enum verdict verdict)
 	return verdict == VERDICT_HUNG || verdict == VERDICT_CRASHED || verdict == VERDICT_ERROR;
 }
 
+/* By the version of the subject: the kernel's release is that of what else boots. */
+static const struct expectations *expectations_of(struct worker *worker,
+						  const struct observation *observation)
+{
+	struct expected *expected = &worker->schedule->expected;
+	char version[64];
+
+	if (!observation->program)
+		return expected_of(expected, observation->version);
+	program_version(version, sizeof(version), observation->program);
+	return expected_of(expected, version);
+}
+
 /* What becomes of one cell of a guest that has ended. */
 enum fate { FATE_RECORDED, FATE_ALONE, FATE_AGAIN };
 
@@ -292,8 +308,7 @@ static enum fate settle(struct worker *worker, const struct boot *boot, size_t p
 	result->unavailable = worker->realised[place].unavailable;
 	fill_guest(result, boot, guest, observation);
 	if (observation)
-		judge(result, cell->cpu, observation,
-		      expected_of(&worker->schedule->expected, observation->version));
+		judge(result, cell->cpu, observation, expectations_of(worker, observation));
 	if (!whole)
 		fill_death(result, guest);
 	if (retried(result->verdict) && !cell->cpu->identity_known)
@@ -373,13 +388,22 @@ static void realise_all(struct worker *worker, struct boot *boot, struct realise
 /* Of a Linux guest; NULL for another. Caller frees. */
 static char *kernel_cmdline(const struct plan_options *options)
 {
-	bool kernel = !strcmp(options->subject, LINUX_SUBJECT_KERNEL);
+	bool kernel = options->kind == SUBJECT_KERNEL;
 
 	if (options->image != GUEST_LINUX)
 		return NULL;
 	return xasprintf("%s%s%s%s", kernel ? LINUX_CMDLINE_KERNEL : LINUX_CMDLINE,
 			 kernel ? " " LINUX_SUBJECT_WORD "=" LINUX_SUBJECT_KERNEL : "",
 			 options->append ? " " : "", options->append ? options->append : "");
+}
+
+/* Of a guest with a program. Its files are there up to three times: as they come, as they are
+ * unpacked, and as the copy that the program sees. */
+static unsigned memory_mib(const struct plan_options *options)
+{
+	if (!options->payload)
+		return 0;
+	return LINUX_PROGRAM_MEMORY_MIB + 4 * (unsigned)(payload_bytes(options->payload) >> 20);
 }
 
 static void run_boot(struct worker *worker, struct boot *boot)
@@ -395,6 +419,8 @@ static void run_boot(struct worker *worker, struct boot *boot)
 		.cmdline = cmdline,
 		.cpus = cpus,
 		.rack = boot->rack,
+		.memory_mib = memory_mib(options),
+		.program_seconds = options->payload ? options->silence * JOB_TOTAL_FACTOR : 0,
 		.timeout_scale = options->timeout_scale,
 	};
 
@@ -474,7 +500,7 @@ int schedule_run(const struct plan *plan, const struct plan_options *options,
 	};
 	size_t workers = options->jobs * connection_count;
 
-	if (expected_open(&schedule.expected, options->subject, err) < 0)
+	if (expected_open(&schedule.expected, options, err) < 0)
 		return -1;
 	schedule.last = &schedule.first;
 	pthread_mutex_init(&schedule.lock, NULL);

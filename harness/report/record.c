@@ -18,6 +18,14 @@ static const char *const executable_names[] = {
 };
 #define EXECUTABLES (sizeof(executable_names) / sizeof(*executable_names))
 
+static const char *const end_names[] = {
+	[REPORT_EXITED] = "exited",
+	[REPORT_SIGNALLED] = "signalled",
+	[REPORT_TIMED_OUT] = "timed-out",
+	[REPORT_NOT_STARTED] = "not-started",
+};
+#define ENDS (sizeof(end_names) / sizeof(*end_names))
+
 /* --- writing -----------------------------------------------------------------------------------
  */
 
@@ -136,6 +144,34 @@ static json_t *write_kernel(const struct cell_kernel *kernel)
 	return out;
 }
 
+static json_t *write_program(const struct cell_program *program)
+{
+	json_t *out = json_object(), *values = json_object(), *notes = json_array(), *tests;
+	const char *how = program->how < ENDS ? end_names[program->how] : "?";
+
+	json_object_set_new(out, "version", string_or_null(program->version));
+	json_object_set_new(out, "end", json_string(how));
+	json_object_set_new(out, "code", json_integer(program->code));
+	json_object_set_new(out, "written", json_integer((json_int_t)program->written));
+	json_object_set_new(out, "left_out", json_integer((json_int_t)program->left_out));
+	if (program->tap) {
+		tests = json_object();
+		json_object_set_new(tests, "passed", json_integer(program->passed));
+		json_object_set_new(tests, "failed", json_integer(program->failed));
+		json_object_set_new(tests, "skipped", json_integer(program->skipped));
+		json_object_set_new(tests, "todo", json_integer(program->todo));
+		json_object_set_new(out, "tests", tests);
+	}
+	for (size_t i = 0; i < program->value_count; i++)
+		json_object_set_new(values, program->values[i].name,
+				    string(program->values[i].text));
+	for (size_t i = 0; i < program->note_count; i++)
+		json_array_append_new(notes, string(program->notes[i]));
+	json_object_set_new(out, "values", values);
+	json_object_set_new(out, "notes", notes);
+	return out;
+}
+
 void record_write(struct text *out, const struct cell_result *result)
 {
 	const struct cpu_difference *difference = &result->difference;
@@ -179,6 +215,8 @@ void record_write(struct text *out, const struct cell_result *result)
 	json_object_set_new(record, "versions", part);
 	if (result->kernel_seen)
 		json_object_set_new(record, "kernel", write_kernel(result->kernel_seen));
+	if (result->program_seen)
+		json_object_set_new(record, "program", write_program(result->program_seen));
 
 	part = json_object();
 	json_object_set_new(part, "create", seconds(result->seconds.create));
@@ -538,6 +576,65 @@ static void read_kernel(struct reader *reader, struct cell_result *result, json_
 	}
 }
 
+static void read_tests(struct reader *reader, struct cell_program *program, json_t *tests)
+{
+	program->tap = true;
+	program->passed = (unsigned)get_number(reader, tests, "passed", UINT32_MAX);
+	program->failed = (unsigned)get_number(reader, tests, "failed", UINT32_MAX);
+	program->skipped = (unsigned)get_number(reader, tests, "skipped", UINT32_MAX);
+	program->todo = (unsigned)get_number(reader, tests, "todo", UINT32_MAX);
+}
+
+static void read_values(struct reader *reader, struct cell_program *program, json_t *values)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(values, name, value)
+	{
+		struct cell_fact *fact = &program->values[program->value_count];
+
+		if (program->value_count == CELL_VALUES_MAX) {
+			refuse(reader, "more than %d values", CELL_VALUES_MAX);
+			return;
+		}
+		text_printable(fact->name, sizeof(fact->name), name, strlen(name));
+		put_string(reader, fact->text, sizeof(fact->text), value, "values");
+		program->value_count++;
+	}
+}
+
+static void read_program(struct reader *reader, struct cell_result *result, json_t *from)
+{
+	struct cell_program *program = result->program_seen = xcalloc(1, sizeof(*program));
+	const char *end = json_string_value(get(reader, from, "end"));
+	json_t *notes, *value;
+	size_t i = 0;
+
+	while (i < ENDS && (!end || strcmp(end, end_names[i])))
+		i++;
+	if (i == ENDS)
+		refuse(reader, "'end' is none of exited, signalled, timed-out, not-started");
+	program->how = (uint8_t)i;
+	GET_NULLABLE(reader, program->version, from, "version");
+	program->code = (uint8_t)get_number(reader, from, "code", 255);
+	program->written = get_number(reader, from, "written", INT64_MAX);
+	program->left_out = get_number(reader, from, "left_out", INT64_MAX);
+	if (json_object_get(from, "tests"))
+		read_tests(reader, program, get_object(reader, from, "tests"));
+	read_values(reader, program, get_object(reader, from, "values"));
+	notes = get_list(reader, from, "notes");
+	json_array_foreach(notes, i, value)
+	{
+		if (i == CELL_NOTES_MAX) {
+			refuse(reader, "more than %d notes", CELL_NOTES_MAX);
+			break;
+		}
+		put_string(reader, program->notes[i], sizeof(program->notes[i]), value, "notes");
+		program->note_count = i + 1;
+	}
+}
+
 static void read_record(struct reader *reader, struct cell_result *result, json_t *record,
 			size_t line_length)
 {
@@ -575,6 +672,8 @@ static void read_record(struct reader *reader, struct cell_result *result, json_
 	GET_NULLABLE(reader, result->libc, part, "libc");
 	if (json_object_get(record, "kernel"))
 		read_kernel(reader, result, get_object(reader, record, "kernel"));
+	if (json_object_get(record, "program"))
+		read_program(reader, result, get_object(reader, record, "program"));
 	part = get_object(reader, record, "seconds");
 	result->seconds.create = get_seconds(reader, part, "create");
 	result->seconds.guest = get_seconds(reader, part, "guest");

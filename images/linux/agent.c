@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * PID 1 of a Linux guest: runs the dispatch selftests as a Check suite, or looks at what the kernel
- * itself has picked; reports over the second serial port, and powers the machine off. The suite's
- * own words go to the console.
+ * PID 1 of a Linux guest: runs the dispatch selftests as a Check suite, or a program that was
+ * brought along, or looks at what the kernel itself has picked; reports over the second serial
+ * port, and powers the machine off. The suite's own words go to the console.
  */
 #include <check.h>
 #include <errno.h>
@@ -18,6 +18,7 @@
 #include "images/linux/kernel.h"
 #include "images/linux/machine.h"
 #include "images/linux/platform.h"
+#include "images/linux/program.h"
 #include "images/protocol.h"
 #include "tests/dispatch/selftest.h"
 #include "tests/dispatch/text_report.h"
@@ -177,6 +178,7 @@ static uint8_t *make_arena(void)
 int main(void)
 {
 	const char *subject = getenv(LINUX_SUBJECT_WORD);
+	struct program_job *job;
 
 	if (getpid() != 1) {
 		/* It would end by powering this machine off. */
@@ -205,7 +207,12 @@ int main(void)
 	/* The kernel makes a variable of a word that it does not know. */
 	if (getenv(TEXT_REPORT_WORD))
 		text_report(put_text, NULL, platform.misc_enable != REPORT_MISC_ENABLE_CLEAR);
-	if (subject && !strcmp(subject, LINUX_SUBJECT_KERNEL))
+	job = program_job_read();
+	if (job)
+		program_report(job, &platform);
+	else if (errno != ENOENT)
+		fprintf(stderr, "quirklab: the job of this guest: %m\n");
+	else if (subject && !strcmp(subject, LINUX_SUBJECT_KERNEL))
 		kernel_report(&platform);
 	else
 		run_suite();

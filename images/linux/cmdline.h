@@ -32,5 +32,8 @@
 
 /* Debian's 6.1 boots with 96; newer kernels are larger. */
 #define LINUX_MEMORY_MIB 192
+/* With a program that is the subject, which may want some for itself. The host gives a page when it
+ * is first touched. */
+#define LINUX_PROGRAM_MEMORY_MIB 512
 
 #endif

@@ -83,7 +83,7 @@ START_TEST(initramfs_has_what_a_kernel_needs)
 	size_t i;
 
 	put("agent", agent_text);
-	ck_assert_msg(initramfs_write(path, agent, &err) == 0, "%s", err.text);
+	ck_assert_msg(initramfs_write(path, agent, NULL, &err) == 0, "%s", err.text);
 	archive_read_support_format_cpio(archive);
 	ck_assert_int_eq(archive_read_open_filename(archive, path, 4096), ARCHIVE_OK);
 	for (i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
@@ -125,8 +125,8 @@ START_TEST(initramfs_depends_on_the_agent_alone)
 	put("other/agent", agent_text);
 	ck_assert_int_eq(utimensat(AT_FDCWD, other, long_ago, 0), 0);
 	ck_assert_int_eq(chmod(other, 0600), 0);
-	ck_assert_int_eq(initramfs_write(path, agent, NULL), 0);
-	ck_assert_int_eq(initramfs_write(path_other, other, NULL), 0);
+	ck_assert_int_eq(initramfs_write(path, agent, NULL, NULL), 0);
+	ck_assert_int_eq(initramfs_write(path_other, other, NULL, NULL), 0);
 	ck_assert_int_eq(file_read(path, 1 << 20, &one, &length, NULL), 0);
 	ck_assert_int_eq(file_read(path_other, 1 << 20, &two, &length_other, NULL), 0);
 	ck_assert_uint_eq(length, length_other);
@@ -144,16 +144,16 @@ START_TEST(initramfs_is_whole_or_not_there)
 	size_t length;
 
 	put("initramfs", "the old one");
-	ck_assert_int_eq(initramfs_write(path, agent, &err), -1);
+	ck_assert_int_eq(initramfs_write(path, agent, NULL, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, agent));
 	put("agent", "#!/bin/sh\n");
-	ck_assert_int_eq(initramfs_write(path, agent, &err), -1);
+	ck_assert_int_eq(initramfs_write(path, agent, NULL, &err), -1);
 	ck_assert_int_eq(err.kind, ERROR_LAB);
 	ck_assert_ptr_nonnull(strstr(err.text, "make images"));
 	ck_assert_int_eq(file_read(path, 1 << 20, &bytes, &length, NULL), 0);
 	ck_assert_str_eq(bytes, "the old one");
 	put("agent", agent_text);
-	ck_assert_int_eq(initramfs_write(nowhere, agent, &err), -1);
+	ck_assert_int_eq(initramfs_write(nowhere, agent, NULL, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, nowhere));
 }
 END_TEST
