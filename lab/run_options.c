@@ -19,6 +19,7 @@
 enum {
 	OPT_IMAGE = OPTION_LONG,
 	OPT_SUBJECT,
+	OPT_LIBC,
 	OPT_SILENCE,
 	OPT_PACK,
 	OPT_SHARD,
@@ -40,6 +41,9 @@ const struct option_row run_option_rows[] = {
 	  "whose choices are judged: dispatch (the default); linux: what the\n"
 	  "kernel that boots has patched itself; glibc; or a program's path, with\n"
 	  "its arguments behind --. All but the first imply --image linux" },
+	{ OPT_LIBC, "libc", "DIR|DEB",
+	  "with --subject glibc, another glibc than this machine's: a build tree,\n"
+	  "a folder of libraries, a root file system or a Debian package" },
 	{ OPT_SILENCE, "silence", "SECONDS",
 	  "how long a program may write nothing before it is hung (default 60)" },
 	{ 'j', "jobs", "N", "guests at once on each connection (default: one a core)" },
@@ -129,6 +133,9 @@ static int each_option(void *state, int key, const char *argument, struct error 
 		break;
 	case OPT_SUBJECT:
 		return subject_find(&options->subject, argument, err);
+	case OPT_LIBC:
+		options->libc = argument;
+		break;
 	case OPT_SILENCE:
 		return parse_number(&options->silence, argument, 1, SILENCE_MOST, "--silence", err);
 	case 'j':
@@ -255,6 +262,24 @@ int shard_from_environment(unsigned *shard, unsigned *shards,
 	return 0;
 }
 
+/* The C library is the probe's. Other programs have the libraries of this machine. */
+static int settle_libc(struct run_options *options, struct error *err)
+{
+	const bool glibc = options->subject.kind == SUBJECT_PROGRAM && !options->subject.path;
+
+	options->subject.libc = options->libc;
+	if (options->libc && !glibc)
+		return error_set(err, ERROR_INPUT,
+				 "--libc: only --subject glibc takes another library");
+	if (options->libc && options->plan.image == GUEST_DISK)
+		return error_set(err, ERROR_INPUT,
+				 "--libc: the image has a library of its own, which is judged");
+	if (glibc && options->subject_arguments && *options->subject_arguments)
+		return error_set(err, ERROR_INPUT, "--subject glibc: takes no arguments ('%.40s')",
+				 *options->subject_arguments);
+	return 0;
+}
+
 /* A kernel that is the subject has to boot, and a program wants one; a bare guest has no command
  * line of this kind. */
 static int settle_image(struct run_options *options, struct error *err)
@@ -269,6 +294,8 @@ static int settle_image(struct run_options *options, struct error *err)
 	if (plan->kind != SUBJECT_DISPATCH && plan->image == GUEST_BARE)
 		return error_set(err, ERROR_INPUT, "--subject %s: it needs --image linux",
 				 options->subject.path ? options->subject.path : plan->subject);
+	if (settle_libc(options, err) < 0)
+		return -1;
 	if (plan->append && plan->image != GUEST_LINUX)
 		return error_set(err, ERROR_INPUT, "--append: only Linux guests have such words");
 	return 0;

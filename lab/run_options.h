@@ -20,6 +20,7 @@ struct run_options {
 	struct plan_options plan; /* kernel: as given; NULL: the built or the newest one */
 	bool image_given;
 	struct subject subject;		      /* plan.kind, subject and beside are of it; owned */
+	const char *libc;		      /* --libc, or NULL */
 	const char *const *subject_arguments; /* behind --, ends with NULL; of argv */
 	unsigned silence;		      /* seconds that a program may write nothing */
 	size_t operand_count;		      /* from the index on that run_options_parse returns */

@@ -9,11 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/guest/libc.h"
 #include "harness/util/cleanup.h"
-#include "harness/util/paths.h"
 #include "harness/util/text.h"
-
-#define GLIBC_PROBE "subjects/glibc"
 
 const struct subject_row subject_rows[] = {
 	{ "dispatch", "the dispatcher of this tree: its quirk table and its paths",
@@ -93,16 +91,6 @@ int subject_find(struct subject *subject, const char *word, struct error *err)
 	return find_program(subject, word, err);
 }
 
-static int add_probe(struct payload *payload, const char *const *arguments, struct error *err)
-{
-	CLEANUP_FREE char *probe = path_image(GLIBC_PROBE);
-
-	if (access(probe, X_OK) < 0)
-		return error_set(err, ERROR_LAB, "%s: %s: 'make images' builds it", probe,
-				 strerror(errno));
-	return payload_add_program(payload, probe, arguments, err);
-}
-
 int subject_pack(struct subject *subject, const char *const *arguments, unsigned seconds,
 		 struct error *err)
 {
@@ -115,7 +103,7 @@ int subject_pack(struct subject *subject, const char *const *arguments, unsigned
 	subject->payload = payload_new();
 	payload_set_seconds(subject->payload, seconds);
 	if (!subject->path)
-		return add_probe(subject->payload, arguments, err);
+		return libc_payload(subject->payload, subject->libc, err);
 	if (stat(subject->path, &st) == 0 && S_ISDIR(st.st_mode))
 		result = payload_add_folder(subject->payload, subject->path, arguments, err);
 	else

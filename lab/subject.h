@@ -19,6 +19,7 @@ extern const size_t subject_row_count;
 struct subject {
 	enum subject_kind kind;
 	char name[SUBJECT_NAME_MAX];
+	const char *libc;	 /* of glibc: another than this machine's, or NULL; borrowed */
 	const char *path;	 /* of the user's program or folder, else NULL; borrowed */
 	char *beside;		 /* the folder that its expectations are beside, or NULL; owned */
 	struct payload *payload; /* owned; NULL until subject_pack */

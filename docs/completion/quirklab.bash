@@ -7,7 +7,7 @@ _quirklab()
 	local cur prev word i command='' program=${COMP_WORDS[0]}
 	local global commands run replay list show cpuid cpuid_diff repro doctor
 	global='--connect --verbose --help --version'
-	run='--image --subject --silence --jobs --pack --shard --timeout-scale --kernel --append --emulator --accel
+	run='--image --subject --libc --silence --jobs --pack --shard --timeout-scale --kernel --append --emulator --accel
 		--results --resume --strict --bisect --output --help --version'
 	replay='--output --strict --help --version'
 	list='--json --help --version'
@@ -47,7 +47,7 @@ _quirklab()
 		;;
 	--to) word='cpuid-r json tsv libvirt qemu' ;;
 	--op) word="$("$program" list operations 2>/dev/null | sed -E 's/ .*//')" ;;
-	--kernel | --emulator | --against)
+	--kernel | --emulator | --against | --libc)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
