@@ -160,15 +160,12 @@ static bool read_step(struct raw_step *step, const char *word, size_t length)
 	return step->length && at == length;
 }
 
-/* SIZE END STEP... */
-static bool read_trace(struct raw_trace *trace, struct words *words)
+/* END STEP... */
+static bool read_steps(struct raw_trace *trace, const char *end, struct words *words)
 {
-	char end[16];
 	const char *word;
 	size_t length, i = 0;
 
-	if (!take_number(words, &trace->size) || !take_word(words, end, sizeof(end)))
-		return false;
 	while (i < ENDS && strcmp(end, ends[i]))
 		i++;
 	if (i == ENDS)
@@ -341,11 +338,26 @@ static bool read_pick(struct reading *reading, struct words *words)
 	return true;
 }
 
+/* `same` OP@CLASS: the steps are those of a trace that was told already. */
+static bool copy_steps(struct raw_trace *trace, struct reading *reading, struct words *words)
+{
+	const struct program_pick *other = take_pick(reading, words);
+	const struct raw_pick *raw = other ? &reading->raw[other - reading->out->picks] : NULL;
+	const uint64_t size = trace->size;
+
+	if (!raw || !raw->count)
+		return false;
+	*trace = *raw->traces[0];
+	trace->size = size;
+	return words->at == words->end;
+}
+
 static bool read_trace_line(struct reading *reading, struct words *words)
 {
 	struct program_pick *pick = take_pick(reading, words);
 	struct raw_trace *trace;
 	struct raw_pick *raw;
+	char end[16];
 
 	if (!pick)
 		return false;
@@ -353,7 +365,9 @@ static bool read_trace_line(struct reading *reading, struct words *words)
 	if (raw->count == 2)
 		return false;
 	trace = xcalloc(1, sizeof(*trace));
-	if (!read_trace(trace, words)) {
+	if (!take_number(words, &trace->size) || !take_word(words, end, sizeof(end)) ||
+	    !(strcmp(end, "same") ? read_steps(trace, end, words)
+				  : copy_steps(trace, reading, words))) {
 		free(trace);
 		return false;
 	}

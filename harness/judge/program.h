@@ -10,6 +10,8 @@
  *                                      abandoned, faulted or limit. STEP: ADDRESS:ROUNDS:BYTES in
  *                                      hex, for each distinct instruction in the order of its first
  *                                      execution; ROUNDS: how often, at most 7
+ *   QL trace OP[@CLASS] SIZE same OP[@CLASS]
+ *                                      its instructions are those of that one, told above
  *   QL value NAME WORD                 a figure that goes into the record: a threshold, a tunable
  *   QL skip OP[@CLASS] WHY             this CPU or build does not have it
  *   QL note TEXT
