@@ -36,6 +36,7 @@ struct dump_cpu {
 	unsigned count;		  /* logical CPUs */
 	struct dump_leaf *leaves; /* sorted by leaf and subleaf; owned */
 	size_t leaf_count;
+	uint32_t last_leaf; /* what was read last: the list of its subleaves may be cut */
 };
 
 struct dump {

@@ -68,6 +68,7 @@ static struct dump_leaf *leaf_of(struct reading *reading, uint32_t leaf, uint32_
 	int last = count ? order(&reading->leaves[count - 1], &wanted) : -1;
 
 	reading->touched = true;
+	reading->last_leaf = leaf;
 	if (!last)
 		return &reading->leaves[count - 1];
 	/* Most dumps are sorted, and then there is nothing to look for. */
@@ -125,37 +126,18 @@ void reading_bits(struct reading *reading, uint32_t leaf, uint32_t subleaf, enum
 
 void reading_leaf(struct reading *reading, const struct cpuid_leaf *leaf, unsigned registers)
 {
-	if (!leaf->leaf && !leaf->subleaf && find(reading->leaves, reading->leaf_count, 0, 0))
+	const struct dump_leaf *zero = leaf->leaf || leaf->subleaf
+					       ? NULL
+					       : find(reading->leaves, reading->leaf_count, 0, 0);
+
+	/* Alone and alike, it is the same line twice. */
+	if (zero && (reading->leaf_count > 1 || memcmp(zero->reg, leaf->reg, sizeof(leaf->reg))))
 		reading_cpu(reading, -1);
+	else if (zero)
+		reading_warn(reading, 0, "leaf 0x0: a line that is there twice counts once");
 	for (unsigned i = 0; i < registers; i++)
 		reading_bits(reading, leaf->leaf, leaf->subleaf, (enum cpuid_register)i,
 			     leaf->reg[i], ALL);
-}
-
-/*
- * Old dumps repeat a leaf without the number of its subleaf, and leave out subleaves that are all
- * zero. Leaf 0xD subleaf 1 holds five flags; a larger EAX in its place is the size of a state
- * component: subleaf 2.
- */
-uint32_t reading_place(struct reading *reading, const struct cpuid_leaf *leaf)
-{
-	uint32_t next = 0;
-
-	for (size_t i = reading->leaf_count; i-- > 0;) {
-		const struct dump_leaf *at = &reading->leaves[i];
-
-		if (at->leaf == leaf->leaf && at->subleaf >= next)
-			next = at->subleaf + 1;
-		else if (reading->sorted && at->leaf < leaf->leaf)
-			break;
-	}
-	if (next)
-		reading_warn(
-			reading, 0,
-			"leaf 0x%x is repeated without the number of its subleaf: numbered in the "
-			"order of the lines, a guess",
-			leaf->leaf);
-	return leaf->leaf == 0xD && next == 1 && leaf->reg[CPUID_EAX] > 0x3F ? 2 : next;
 }
 
 /* --- other facts --- */
@@ -172,6 +154,22 @@ void reading_vendor(struct reading *reading, const char *bytes)
 	}
 }
 
+/* A paste in capitals, or in none, means the vendor that is known. */
+static const char *known_vendor(const char *bytes)
+{
+	static const char *const vendors[] = {
+		"GenuineIntel",
+		"AuthenticAMD",
+		"HygonGenuine",
+		"CentaurHauls",
+	};
+
+	for (size_t i = 0; i < sizeof(vendors) / sizeof(vendors[0]); i++)
+		if (!strncasecmp(bytes, vendors[i], 12))
+			return vendors[i];
+	return bytes;
+}
+
 void reading_vendor_named(struct reading *reading, const struct line *value)
 {
 	const char *end = value->end;
@@ -181,8 +179,9 @@ void reading_vendor_named(struct reading *reading, const struct line *value)
 	/* The one vendor with blanks at both ends, which tools trim. */
 	if (end - value->at == 8 && !memcmp(value->at, "Shanghai", 8))
 		reading_vendor(reading, "  Shanghai  ");
-	else if (value->end - value->at >= 12 && end - value->at <= 12)
-		reading_vendor(reading, value->at);
+	else if (value->end - value->at >= 12 && end - value->at <= 12 &&
+		 !memchr(value->at, '?', 12))
+		reading_vendor(reading, known_vendor(value->at));
 	else
 		reading_warn(reading, value->number,
 			     "a vendor has 12 characters, this one has not");
@@ -202,6 +201,8 @@ bool reading_signature(struct reading *reading, uint32_t family, uint32_t model,
 
 void reading_brand(struct reading *reading, const char *bytes, size_t length)
 {
+	if (reading->unwrapped)
+		return;
 	if (length > sizeof(reading->brand) - 1)
 		length = sizeof(reading->brand) - 1;
 	memcpy(reading->brand, bytes, length);
@@ -292,7 +293,9 @@ static struct dump_cpu *new_kind(struct reading *reading)
 	}
 	dump->cpus = xrealloc(dump->cpus, (dump->cpu_count + 1) * sizeof(*dump->cpus));
 	kind = &dump->cpus[dump->cpu_count++];
-	*kind = (struct dump_cpu){ .core_type = -1, .rep_good = reading->rep_good };
+	*kind = (struct dump_cpu){ .core_type = -1,
+				   .rep_good = reading->rep_good,
+				   .last_leaf = reading->last_leaf };
 	cpu_init(&kind->cpu);
 	memcpy(kind->brand, reading->brand, sizeof(kind->brand));
 	kind->cpu.libvirt_model = reading->libvirt_model;
@@ -331,6 +334,9 @@ static void forget(struct reading *reading)
 	reading->touched = false;
 	reading->brand[0] = '\0';
 	reading->rep_good = -1;
+	reading->last_leaf = 0;
+	reading->row_leaf_count = 0;
+	reading->lost_row = false;
 	free(reading->libvirt_model);
 	reading->libvirt_model = NULL;
 }
@@ -342,6 +348,7 @@ static void end_cpu(struct reading *reading)
 
 	if (!reading->touched)
 		return;
+	reading_settle_rows(reading);
 	if (!reading->sorted)
 		qsort(reading->leaves, reading->leaf_count, sizeof(*reading->leaves), compare);
 	for (size_t i = dump->cpu_count; i-- > 0 && !kind;)
@@ -472,12 +479,101 @@ static int row_of(const char *name)
 	return row;
 }
 
+/*
+ * Intel hides SYSCALL from 32-bit processes, and most tools are such; it is there with LM. Off is
+ * off where it is known to be no such case.
+ */
+static void work_out_syscall(struct reading *reading, struct dump_cpu *kind)
+{
+	int lm = row_of("lm"), syscall = row_of("syscall");
+	bool known = feature_in(&kind->cpu.known, syscall);
+	bool may_have_lm = feature_in(&kind->cpu.on, lm) || !feature_in(&kind->cpu.known, lm);
+
+	if (feature_in(&kind->cpu.on, syscall))
+		return;
+	if (!kind->vendor_known) {
+		if (may_have_lm)
+			feature_put(&kind->cpu.known, syscall, false);
+		return;
+	}
+	if (memcmp(kind->cpu.vendor, "GenuineIntel", 12) || !may_have_lm)
+		return;
+	feature_put(&kind->cpu.known, syscall, feature_in(&kind->cpu.on, lm));
+	feature_put(&kind->cpu.on, syscall, feature_in(&kind->cpu.on, lm));
+	if (known && feature_in(&kind->cpu.on, lm))
+		reading_warn(reading, 0,
+			     "syscall is off beside lm, as a 32-bit program sees it on Intel: "
+			     "taken as on");
+}
+
+/* Leaves above 0xC0000000 are of two vendors: of nobody knows whom, nobody knows. */
+static void forget_without_vendor(struct dump_cpu *kind)
+{
+	for (int i = 0; i < (int)feature_count && !kind->vendor_known; i++)
+		if (features[i].leaf >= 0xC0000000u && !feature_in(&kind->cpu.on, i))
+			feature_put(&kind->cpu.known, i, false);
+}
+
+/* --- the last-level cache --- */
+
+/*
+ * Whether the list of caches has its end: an empty subleaf, or, where a tool leaves that out, a
+ * second cache (all of Intel have a second level), and another leaf behind them.
+ */
+static bool has_all_caches(const struct dump_cpu *kind, uint32_t leaf)
+{
+	uint32_t next = 0, highest = 0;
+
+	for (size_t i = 0; i < kind->leaf_count; i++) {
+		const struct dump_leaf *at = &kind->leaves[i];
+
+		if (at->leaf != leaf)
+			continue;
+		if (at->subleaf != next++ || !whole(at))
+			return false;
+		if (!(at->reg[CPUID_EAX] & 0x1F))
+			return true;
+		highest = at->reg[CPUID_EAX] >> 5 & 7;
+	}
+	return next >= 2 && (highest >= 2 || memcmp(kind->cpu.vendor, "GenuineIntel", 12)) &&
+	       kind->last_leaf != leaf;
+}
+
+/* The registers of AMD's older leaf are taken where the newer one is not, so that must be sure. */
+static bool has_all_caches_of_amd(const struct dump_cpu *kind)
+{
+	const struct dump_leaf *most = find(kind->leaves, kind->leaf_count, 0x80000000u, 0);
+	const struct dump_leaf *bits = find(kind->leaves, kind->leaf_count, 0x80000001u, 0);
+	const struct dump_leaf *old = find(kind->leaves, kind->leaf_count, 0x80000006u, 0);
+	bool topoext = bits && bits->reg[CPUID_ECX] >> 22 & 1;
+
+	if (!most || most->known[CPUID_EAX] != ALL || !bits || bits->known[CPUID_ECX] != ALL)
+		return false;
+	if (topoext && most->reg[CPUID_EAX] >= 0x8000001Du)
+		return has_all_caches(kind, 0x8000001Du);
+	return old && old->known[CPUID_ECX] == ALL && old->known[CPUID_EDX] == ALL;
+}
+
+static void forget_doubtful_cache(struct reading *reading, struct dump_cpu *kind)
+{
+	bool of_amd = !memcmp(kind->cpu.vendor, "AuthenticAMD", 12) ||
+		      !memcmp(kind->cpu.vendor, "HygonGenuine", 12);
+
+	if (!kind->cpu.llc_bytes)
+		return;
+	if (kind->vendor_known && (of_amd ? has_all_caches_of_amd(kind) : has_all_caches(kind, 4)))
+		return;
+	kind->cpu.llc_bytes = 0;
+	reading_warn(reading, 0,
+		     "the list of caches is not whole, or does not show its end: the size of the "
+		     "last-level cache is unknown");
+}
+
 static void work_out(struct reading *reading, struct dump_cpu *kind)
 {
 	const struct dump_leaf *zero = find(kind->leaves, kind->leaf_count, 0, 0);
 	const struct dump_leaf *one = find(kind->leaves, kind->leaf_count, 1, 0);
 	char *model = kind->cpu.libvirt_model;
-	int lm = row_of("lm"), syscall = row_of("syscall");
 	struct cpuid_dump filled = { 0 };
 
 	kind->family_known = one && (one->known[CPUID_EAX] & 0x0FF00F00u) == 0x0FF00F00u;
@@ -494,17 +590,9 @@ static void work_out(struct reading *reading, struct dump_cpu *kind)
 		kind->cpu.level = -1;
 	kind->cpu.identity_known = kind->vendor_known && kind->family_known && kind->model_known;
 	work_out_brand(kind);
-	/* Intel hides SYSCALL from 32-bit processes, and most tools are such; it is there with LM.
-	 */
-	if (!memcmp(kind->cpu.vendor, "GenuineIntel", 12) && feature_in(&kind->cpu.on, lm) &&
-	    !feature_in(&kind->cpu.on, syscall)) {
-		if (feature_in(&kind->cpu.known, syscall))
-			reading_warn(reading, 0,
-				     "syscall is off beside lm, as a 32-bit program sees it "
-				     "on Intel: taken as on");
-		feature_put(&kind->cpu.known, syscall, true);
-		feature_put(&kind->cpu.on, syscall, true);
-	}
+	work_out_syscall(reading, kind);
+	forget_without_vendor(kind);
+	forget_doubtful_cache(reading, kind);
 	if (feature_in(&kind->cpu.on, row_of("hypervisor")))
 		snprintf(kind->cpu.note, sizeof(kind->cpu.note), "the dump was taken in a guest");
 	if (one && one->reg[CPUID_EAX] & one->known[CPUID_EAX] & 0x3000u)
@@ -529,7 +617,7 @@ static bool zero_leaf(const struct dump_leaf *leaf)
 	return !(leaf->reg[0] | leaf->reg[1] | leaf->reg[2] | leaf->reg[3]);
 }
 
-static bool answered(const struct dump_cpu *kind, uint32_t leaf)
+static bool answered(const struct dump_cpu *kind, uint32_t leaf, bool arrays)
 {
 	const struct dump_leaf *one = find(kind->leaves, kind->leaf_count, 1, 0);
 	const struct dump_leaf *base = find(kind->leaves, kind->leaf_count,
@@ -548,7 +636,7 @@ static bool answered(const struct dump_cpu *kind, uint32_t leaf)
 	case 0x8:
 	case 0x0:
 		if (!bounded)
-			return !is_probe(leaf);
+			return arrays ? (leaf & 0x7FFFFFFFu) <= 1 : !is_probe(leaf);
 		return !(leaf & 0x7FFFFFFFu) || leaf <= base->reg[CPUID_EAX];
 	default:
 		return false;
@@ -568,7 +656,7 @@ static void drop_unanswered(struct reading *reading, struct dump_cpu *kind)
 		struct dump_leaf leaf = kind->leaves[i];
 
 		/* The leaves that others are judged by are the first of their range, and stay. */
-		if (answered(kind, leaf.leaf)) {
+		if (answered(kind, leaf.leaf, reading->arrays)) {
 			kind->leaves[kept++] = leaf;
 		} else if (!is_probe(leaf.leaf) && !zero_leaf(&leaf)) {
 			first = dropped++ ? first : leaf.leaf;

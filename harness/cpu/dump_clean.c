@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Dirt on a text: encodings, line ends, marks of quotation, time stamps, colours. All in place. */
+/* Dirt on a text: encodings, line ends, marks of quotation, time stamps, colours, what a web page
+ * has for signs. Tabs become blanks. All in place. */
 #include "harness/cpu/read.h"
 
 #include <ctype.h>
@@ -98,7 +99,7 @@ static bool is_xml(const struct dump_text *text)
 /* Bytes that pass through unchanged in the middle of a line. */
 static bool plain(unsigned char c)
 {
-	return (c >= ' ' && c < 0x7F) || c == '\t';
+	return c >= ' ' && c < 0x7F;
 }
 
 #define EACH_BYTE(value) (0x0101010101010101ULL * (value))
@@ -130,6 +131,66 @@ static void move_plain(char **to, const char **at, const char *end)
 	*to += *at - from;
 }
 
+static const struct {
+	const char *name;
+	char letter;
+} entities[] = {
+	{ "&lt;", '<' },   { "&gt;", '>' },  { "&quot;", '"' }, { "&apos;", '\'' },
+	{ "&#39;", '\'' }, { "&#34;", '"' }, { "&nbsp;", ' ' }, { "&#160;", ' ' },
+	{ "&#9;", '\t' },  { "&amp;", '&' },
+};
+
+/* A paste of a page's source. XML has such names as well, and keeps them for its own reader. */
+static void decode_entities(struct dump_text *text)
+{
+	const char *at = memchr(text->bytes, '&', text->length);
+	const char *end = text->bytes + text->length;
+	char *to = text->bytes + (at ? at - text->bytes : 0);
+
+	if (!at || text_find(text, "<cpu") || text_find(text, "<domain"))
+		return;
+	while (at < end) {
+		size_t length = 0;
+
+		for (size_t i = 0; *at == '&' && i < sizeof(entities) / sizeof(entities[0]); i++) {
+			length = strlen(entities[i].name);
+			if ((size_t)(end - at) >= length && !memcmp(at, entities[i].name, length)) {
+				*to++ = entities[i].letter;
+				break;
+			}
+			length = 0;
+		}
+		if (!length)
+			*to++ = *at;
+		at += length ? length : 1;
+	}
+	text->length = (size_t)(to - text->bytes);
+	*to = '\0';
+}
+
+/* Letters of UTF-8 that are a blank, or nothing at all, in every font; 0 bytes for others. */
+static size_t invisible(const char *at, const char *end, bool *blank)
+{
+	static const struct {
+		const char *bytes;
+		size_t length;
+		bool blank;
+	} letters[] = {
+		{ "\xC2\xA0", 2, true },
+		{ "\xE2\x80\xAF", 3, true },
+		{ "\xE2\x80\x8B", 3, false },
+		{ "\xEF\xBB\xBF", 3, false },
+	};
+
+	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+		if ((size_t)(end - at) >= letters[i].length &&
+		    !memcmp(at, letters[i].bytes, letters[i].length)) {
+			*blank = letters[i].blank;
+			return letters[i].length;
+		}
+	return 0;
+}
+
 int text_clean(struct dump_text *text)
 {
 	enum byte_order order = byte_order((const unsigned char *)text->bytes, text->length);
@@ -140,15 +201,20 @@ int text_clean(struct dump_text *text)
 
 	if (order != BYTES)
 		narrow(text, order);
+	decode_entities(text);
 	xml = is_xml(text);
 	at = to = text->bytes;
 	end = text->bytes + text->length;
-	if (text->length >= 3 && !memcmp(at, "\xEF\xBB\xBF", 3))
-		at += 3;
 	while (at < end) {
 		unsigned char c = (unsigned char)*at;
+		bool blank = false;
+		size_t unseen = c < 0x80 ? 0 : invisible(at, end, &blank);
 
-		if (line_start) {
+		if (unseen) {
+			if (blank)
+				*to++ = ' ';
+			at += unseen;
+		} else if (line_start) {
 			line_start = false;
 			if (!xml && (c == '>' || c == ' ' || c == '\t'))
 				at = skip_quotes(at, end);
@@ -162,9 +228,9 @@ int text_clean(struct dump_text *text)
 			line_start = true;
 		} else if (c == 0x1B) {
 			at = skip_escape(at, end);
-		} else if (c == 0xC2 && at + 1 < end && (unsigned char)at[1] == 0xA0) {
+		} else if (c == '\t') {
 			*to++ = ' ';
-			at += 2;
+			at++;
 		} else {
 			strange += c < ' ' && c != '\f' && c != '\v' && c != '\b';
 			*to++ = c < 0x80 ? (c == '\f' || c == '\v' ? ' ' : '?') : *at;

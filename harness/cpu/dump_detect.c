@@ -37,11 +37,14 @@ static const struct dump_reader *const readers[] = {
 	&reader_cpu_xml,
 };
 
-static bool has_marks(const struct dump_reader *reader, const struct dump_text *text)
+static bool has_marks(const struct dump_reader *reader, const struct dump_text *text, bool any_case)
 {
-	for (size_t i = 0; i < sizeof(reader->marks) / sizeof(reader->marks[0]); i++)
-		if (reader->marks[i] && text_find(text, reader->marks[i]))
+	for (size_t i = 0; i < sizeof(reader->marks) / sizeof(reader->marks[0]); i++) {
+		const char *mark = reader->marks[i];
+
+		if (mark && (any_case ? strcasestr(text->bytes, mark) : text_find(text, mark)))
 			return true;
+	}
 	return false;
 }
 
@@ -49,9 +52,9 @@ static bool has_marks(const struct dump_reader *reader, const struct dump_text *
 static const struct {
 	const char *word, *machine;
 } foreign[] = {
-	{ "CPU implementer", "Arm" }, { "aarch64", "Arm" },	   { "armv7", "Arm" },
-	{ "riscv64", "RISC-V" },      { "isa\t\t: rv", "RISC-V" }, { "ppc64", "POWER" },
-	{ "POWER", "POWER" },	      { "s390x", "IBM Z" },	   { "IBM/S390", "IBM Z" },
+	{ "CPU implementer", "Arm" }, { "aarch64", "Arm" },	 { "armv7", "Arm" },
+	{ "riscv64", "RISC-V" },      { "isa  : rv", "RISC-V" }, { "ppc64", "POWER" },
+	{ "POWER", "POWER" },	      { "s390x", "IBM Z" },	 { "IBM/S390", "IBM Z" },
 	{ "loongarch", "LoongArch" }, { "mips64", "MIPS" },
 };
 
@@ -95,14 +98,16 @@ static int read_text(struct dump *dump, const struct dump_reader *reader,
 	return result;
 }
 
-static int detect(struct dump *dump, const struct dump_text *text, struct error *err)
+/* The best of what the readers make of it; -1 where one knows why the file must be refused. */
+static int try_readers(struct dump *dump, const struct dump_text *text, bool any_case,
+		       struct error *err)
 {
 	struct dump best = { 0 };
 
 	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {
 		struct dump found;
 
-		if (!has_marks(readers[i], text))
+		if (!has_marks(readers[i], text, any_case))
 			continue;
 		if (read_text(&found, readers[i], text, err)) {
 			dump_free(&best);
@@ -119,6 +124,19 @@ static int detect(struct dump *dump, const struct dump_text *text, struct error 
 			break;
 	}
 	*dump = best;
+	return 0;
+}
+
+static int detect(struct dump *dump, const struct dump_text *text, struct error *err)
+{
+	if (try_readers(dump, text, false, err))
+		return -1;
+	/* All in capitals, or in none: rare, so not looked for at first. */
+	if (!known_bits(dump)) {
+		dump_free(dump);
+		if (try_readers(dump, text, true, err))
+			return -1;
+	}
 	return known_bits(dump) ? 0 : (dump_free(dump), refuse(text, err));
 }
 

@@ -39,6 +39,10 @@ const char *const flags_hidden[] = {
 };
 const size_t flags_hidden_count = COUNT(flags_hidden);
 
+/*
+ * Words that lie in the list as their registers do, in every kernel. Others were moved, or hold what updates
+ * brought to old kernels.
+ */
 static const struct {
 	uint32_t leaf, subleaf;
 	enum cpuid_register reg;
@@ -47,20 +51,15 @@ static const struct {
 	{ 0x1, 0, CPUID_EDX, 0 },
 	{ 0x80000001, 0, CPUID_EDX, 1 },
 	{ 0x1, 0, CPUID_ECX, 4 },
-	{ 0xC0000001, 0, CPUID_EDX, 5 },
 	{ 0x80000001, 0, CPUID_ECX, 6 },
 	{ 0x7, 0, CPUID_EBX, 9 },
-	{ 0xD, 1, CPUID_EAX, 10 },
-	{ 0x7, 1, CPUID_EAX, 12 },
 	{ 0x80000008, 0, CPUID_EBX, 13 },
-	{ 0x6, 0, CPUID_EAX, 14 },
-	{ 0x8000000A, 0, CPUID_EDX, 15 },
 	{ 0x7, 0, CPUID_ECX, 16 },
-	{ 0x80000007, 0, CPUID_EBX, 17 },
-	{ 0x7, 0, CPUID_EDX, 18 },
-	{ 0x8000001F, 0, CPUID_EAX, 19 },
-	{ 0x80000021, 0, CPUID_EAX, 20 },
 };
+
+/* Bits of those words that some kernels named elsewhere. */
+static const char *const without_place[] = { "intel_pt", "amd_ibpb", "ibpb", "ibrs", "stibp", "amd_ssbd", "virt_ssbd",
+	"amd_stibp", "cppc", "waitpkg", "la57" };
 
 /*
  * The kernel that first named a flag, where that matters: the bits on which dispatchers depend, and names
@@ -81,23 +80,33 @@ static const struct {
 	{ "lam", 6004 }, { "user_shstk", 6006 },
 };
 
-/* Names of mitigations, which the kernel sets from the bits of Intel and from those of AMD. */
+/*
+ * Names of mitigations, which the kernel sets from the bits of Intel and from those of AMD, and a name of two
+ * bits. Of a vendor that is not here nobody knows which bit it is.
+ */
 static const struct {
 	const char *name, *vendor, *bit; /* bit "": no single one */
 } of_vendor[] = {
 	{ "ibrs", "GenuineIntel", "spec_ctrl" },
-	{ "ibpb", "GenuineIntel", "" }, /* beside ibrs from the same bit, or by a kernel's own choice */
+	{ "ibrs", "AuthenticAMD", "ibrs" }, { "ibrs", "HygonGenuine", "ibrs" },
+	{ "ibpb", "AuthenticAMD", "ibpb" }, { "ibpb", "HygonGenuine", "ibpb" },
+	{ "stibp", "GenuineIntel", "stibp" },
 	{ "stibp", "AuthenticAMD", "amd_stibp" }, { "stibp", "HygonGenuine", "amd_stibp" },
-	{ "ssbd", "AuthenticAMD", "" }, { "ssbd", "HygonGenuine", "" },
+	{ "ssbd", "GenuineIntel", "ssbd" },
+	{ "vnmi", "AuthenticAMD", "vnmi" }, { "vnmi", "HygonGenuine", "vnmi" },
 };
+
 /* clang-format on */
 
-int flag_word(const struct feature *feature)
+int flag_place(const struct feature *feature)
 {
+	for (size_t i = 0; i < COUNT(without_place); i++)
+		if (!strcmp(feature->name, without_place[i]))
+			return -1;
 	for (size_t i = 0; i < COUNT(words); i++)
 		if (words[i].leaf == feature->leaf && words[i].subleaf == feature->subleaf &&
 		    words[i].reg == feature->reg)
-			return words[i].word;
+			return words[i].word * 32 + feature->bit;
 	return -1;
 }
 
@@ -111,8 +120,14 @@ unsigned flag_since(const char *name)
 
 const char *flag_of_vendor(const char *name, const char *vendor)
 {
-	for (size_t i = 0; i < COUNT(of_vendor); i++)
-		if (!strcmp(name, of_vendor[i].name) && !memcmp(vendor, of_vendor[i].vendor, 12))
-			return of_vendor[i].bit;
-	return NULL;
+	const char *bit = NULL;
+
+	for (size_t i = 0; i < COUNT(of_vendor); i++) {
+		if (strcmp(name, of_vendor[i].name))
+			continue;
+		if (!memcmp(vendor, of_vendor[i].vendor, 12))
+			return strcmp(of_vendor[i].bit, name) ? of_vendor[i].bit : NULL;
+		bit = "";
+	}
+	return bit;
 }

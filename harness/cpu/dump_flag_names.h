@@ -14,9 +14,8 @@ extern const size_t flags_without_bit_count;
 extern const char *const flags_hidden[];
 extern const size_t flags_hidden_count;
 
-/* The list is sorted by the kernel's words; this is the word of a register, -1 where it has none.
- */
-int flag_word(const struct feature *feature);
+/* Where the kernel writes the flag: the list is sorted by these numbers; -1 where that is open. */
+int flag_place(const struct feature *feature);
 
 /* The first kernel that can name the flag, major * 1000 + minor; 0 where that is of no interest. */
 unsigned flag_since(const char *name);

@@ -3,7 +3,11 @@
  * Lists of flags by name. The kernel's list tells of every bit that it can name, on or off, but
  * where a paste has damaged it: what was lost there is unknown. Glued and split names are read
  * where there is one way to read them, with a warning.
+ *
+ * The kernel writes flags in the order of its words and bits. A list that keeps that order tells
+ * what a damaged name, or a lost end, can have been. Another list tells only what it names.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +17,9 @@
 #define TOKENS_MAX  1024u
 #define NAME_MOST   40u
 #define SLOTS	    2048u /* of the hash table: more than twice the names there are */
-#define WORDS	    32
-#define WORD_NONE   (-1)
+#define NO_PLACE    (-1)
+#define IN_ORDER    16u	  /* so many names in order are the kernel's list, and no accident */
+#define FIRST_FLAG  "fpu" /* of every list: all that can run Linux have it */
 #define NO_FLAG	    (-1)
 #define WITHOUT_BIT 10000 /* + the index in flags_without_bit */
 
@@ -27,7 +32,7 @@ struct flag_result {
 struct flag_table {
 	short slots[SLOTS]; /* 0: free; else the flag + 1 */
 	struct feature_set hidden;
-	int words[FEATURE_WORDS * 64];
+	int places[FEATURE_WORDS * 64];
 	/* the list that was read last */
 	char *last;
 	size_t last_length;
@@ -75,6 +80,19 @@ static int find_name(const struct flag_table *table, const char *name, size_t le
 	return NO_FLAG;
 }
 
+/* A name as a paste has it, maybe in capitals. */
+static int find_any_case(const struct flag_table *table, const char *name, size_t length)
+{
+	int flag = find_name(table, name, length);
+	char lower[NAME_MOST];
+
+	if (flag != NO_FLAG || length > NAME_MOST)
+		return flag;
+	for (size_t i = 0; i < length; i++)
+		lower[i] = (char)tolower((unsigned char)name[i]);
+	return find_name(table, lower, length);
+}
+
 static struct flag_table *table_of(struct reading *reading)
 {
 	struct flag_table *table;
@@ -84,7 +102,7 @@ static struct flag_table *table_of(struct reading *reading)
 	table = reading->flags = xcalloc(1, sizeof(*table));
 	for (int i = 0; i < (int)feature_count; i++) {
 		put_name(table, i);
-		table->words[i] = flag_word(&features[i]);
+		table->places[i] = flag_place(&features[i]);
 	}
 	for (int i = 0; i < (int)flags_without_bit_count; i++)
 		put_name(table, WITHOUT_BIT + i);
@@ -140,15 +158,14 @@ static void cut_line(struct tokens *tokens, const struct line *line, const struc
 	while (at < line->end && tokens->count < TOKENS_MAX) {
 		size_t length = 0;
 
-		while (at < line->end && (*at == ' ' || *at == '\t' || *at == ','))
+		while (at < line->end && (*at == ' ' || *at == ','))
 			at++;
-		while (at + length < line->end && at[length] != ' ' && at[length] != '\t' &&
-		       at[length] != ',')
+		while (at + length < line->end && at[length] != ' ' && at[length] != ',')
 			length++;
 		if (!length)
 			break;
 		tokens->list[tokens->count++] = (struct token){ at, length, line->number, false,
-								find_name(table, at, length) };
+								find_any_case(table, at, length) };
 		at += length;
 	}
 	if (tokens->count)
@@ -237,54 +254,72 @@ static bool cut_tokens(struct reading *reading, struct tokens *tokens, const str
 
 /* --- the kernel's list --- */
 
+/* Between these places a name may have been lost. */
+struct gap {
+	int from, to;
+};
+#define GAPS_MAX 64u
+
 struct list_state {
 	struct flag_table *table;
 	const char *vendor;
 	struct flag_result *result;
-	bool doubtful[WORDS]; /* something may be missing among the bits of that word */
-	int last_word;
-	bool damaged; /* since the last good name */
-	bool any_damage;
+	struct feature_set seen;
+	struct gap gaps[GAPS_MAX];
+	size_t gap_count;
+	bool open_gap; /* the last one has no end yet */
+	int last;      /* place of the last name that has one */
+	unsigned placed;
+	bool in_order;
+	bool cut;	 /* the end of the list may be lost */
 	unsigned kernel; /* as old as this, or younger */
 };
 
-static void doubt(struct list_state *state, int from, int to)
+static void put_place(struct list_state *state, int place)
 {
-	for (int word = from < 0 ? 0 : from; word <= to && word < WORDS; word++)
-		state->doubtful[word] = true;
+	if (place == NO_PLACE)
+		return;
+	state->in_order &= place > state->last;
+	if (state->open_gap)
+		state->gaps[state->gap_count - 1].to = place;
+	state->open_gap = false;
+	state->last = place;
+	state->placed++;
 }
 
 static void take(struct list_state *state, int flag)
 {
 	const char *name = flag_name(flag), *other = flag_of_vendor(name, state->vendor);
 	unsigned since = flag_since(name);
-	int word = WORD_NONE;
+	int place = NO_PLACE;
 
 	if (since > state->kernel)
 		state->kernel = since;
 	if (!strcmp(name, "rep_good"))
 		state->result->rep_good = 1;
-	if (other) {
+	if (flag < WITHOUT_BIT)
+		feature_put(&state->seen, flag, true);
+	if (other)
 		flag = *other ? find_name(state->table, other, strlen(other)) : NO_FLAG;
-	} else if (flag < WITHOUT_BIT) {
-		word = state->table->words[flag];
-	}
+	else if (flag < WITHOUT_BIT)
+		place = state->table->places[flag];
 	if (flag != NO_FLAG && flag < WITHOUT_BIT) {
 		feature_put(&state->result->known, flag, true);
 		feature_put(&state->result->on, flag, true);
 	}
-	if (word == WORD_NONE)
-		return;
-	if (state->damaged)
-		doubt(state, state->last_word, word);
-	state->damaged = false;
-	if (word > state->last_word)
-		state->last_word = word;
+	put_place(state, place);
 }
 
 static void damage(struct list_state *state)
 {
-	state->damaged = state->any_damage = true;
+	if (state->open_gap)
+		return;
+	if (state->gap_count == GAPS_MAX) {
+		state->in_order = false;
+		return;
+	}
+	state->gaps[state->gap_count++] = (struct gap){ state->last, INT32_MAX };
+	state->open_gap = true;
 }
 
 /* One token that is no name; returns how many tokens were used up. */
@@ -312,9 +347,20 @@ static size_t mend(struct reading *reading, struct list_state *state, const stru
 	return 1;
 }
 
-static void read_tokens(struct reading *reading, struct list_state *state,
-			const struct tokens *tokens, bool at_end_of_text)
+static bool has_taken(const struct list_state *state, int flag)
 {
+	return flag < WITHOUT_BIT && feature_in(&state->seen, flag);
+}
+
+static void read_tokens(struct reading *reading, struct list_state *state,
+			const struct tokens *tokens)
+{
+	if (tokens->count && tokens->list[0].flag != find_name(state->table, FIRST_FLAG, 3)) {
+		reading_warn(reading, tokens->list[0].line,
+			     "the list of flags does not begin with '" FIRST_FLAG
+			     "': its beginning may be lost");
+		damage(state);
+	}
 	for (size_t i = 0; i < tokens->count;) {
 		const struct token *token = &tokens->list[i], *next = token + 1;
 		int joined = i + 1 < tokens->count ? join(state->table, token, next) : NO_FLAG;
@@ -328,10 +374,16 @@ static void read_tokens(struct reading *reading, struct list_state *state,
 			i += 2;
 		} else if (token->flag == NO_FLAG) {
 			i += mend(reading, state, tokens, i);
-		} else if (at_end_of_text && i + 1 == tokens->count &&
+		} else if (state->cut && i + 1 == tokens->count &&
 			   may_go_on(token->at, token->length)) {
 			reading_warn(reading, token->line,
-				     "the text ends in flag '%.*s', which may be cut",
+				     "the list of flags ends in '%.*s', which may be cut",
+				     (int)token->length, token->at);
+			damage(state);
+			i++;
+		} else if (has_taken(state, token->flag)) {
+			/* The kernel names each once: here it is a piece of another name. */
+			reading_warn(reading, token->line, "flag '%.*s' is there twice",
 				     (int)token->length, token->at);
 			damage(state);
 			i++;
@@ -342,20 +394,33 @@ static void read_tokens(struct reading *reading, struct list_state *state,
 	}
 }
 
+/* Whether a name that is not in the list may all the same have been in the original. */
+static bool may_be_lost(const struct list_state *state, int feature)
+{
+	bool ordered = state->in_order && state->placed >= IN_ORDER;
+	int place = state->table->places[feature];
+
+	if (!state->gap_count && !state->cut)
+		return false;
+	if (!ordered || place == NO_PLACE || (state->cut && place > state->last))
+		return true;
+	for (size_t i = 0; i < state->gap_count; i++)
+		if (place > state->gaps[i].from && place < state->gaps[i].to)
+			return true;
+	return false;
+}
+
 /* What the list does not name, and could: off. */
-static void note_missing(struct reading *reading, struct list_state *state, bool cut)
+static void note_missing(struct reading *reading, struct list_state *state)
 {
 	struct flag_result *result = state->result;
 	char unsure[200] = "";
 
 	for (int i = 0; i < (int)feature_count; i++) {
-		int word = state->table->words[i];
 		unsigned since;
 
 		if (feature_in(&result->known, i) || feature_in(&state->table->hidden, i) ||
-		    flag_of_vendor(features[i].name, state->vendor))
-			continue;
-		if (word == WORD_NONE ? state->any_damage || cut : state->doubtful[word])
+		    flag_of_vendor(features[i].name, state->vendor) || may_be_lost(state, i))
 			continue;
 		since = flag_since(features[i].name);
 		if (since <= state->kernel) {
@@ -438,10 +503,11 @@ void read_kernel_flags(struct reading *reading, const struct flag_list *list)
 	struct flag_table *table = table_of(reading);
 	struct list_state state = { .table = table,
 				    .result = &table->result,
+				    .last = NO_PLACE,
+				    .in_order = true,
 				    .kernel = list->kernel_least };
 	struct tokens *tokens;
 	char vendor[12];
-	bool complete;
 
 	if (!list->line_count)
 		return;
@@ -454,41 +520,97 @@ void read_kernel_flags(struct reading *reading, const struct flag_list *list)
 	table->result = (struct flag_result){ .rep_good = -1 };
 	state.vendor = vendor;
 	tokens = xmalloc(sizeof(*tokens));
-	complete = cut_tokens(reading, tokens, list, table) && list->complete;
-	read_tokens(reading, &state, tokens, !*list->lines[list->line_count - 1].end && !complete);
+	state.cut = !cut_tokens(reading, tokens, list, table) || !list->complete;
+	read_tokens(reading, &state, tokens);
 	if (tokens->count == TOKENS_MAX)
 		damage(&state);
-	if (state.damaged || !complete)
-		doubt(&state, state.last_word, WORDS - 1);
-	if (!complete)
+	if (state.cut)
 		reading_warn(reading, 0,
-			     "nothing follows the list of flags, so it may be cut off: a flag of "
-			     "its end that is missing is unknown, not off");
+			     "nothing shows that the list of flags is whole: one of its end that "
+			     "is missing is unknown, not off");
 	if (tokens->count)
-		note_missing(reading, &state, !complete);
+		note_missing(reading, &state);
 	free(tokens);
 	write_result(reading, &table->result);
 }
 
 /* --- other systems' lists --- */
 
-void read_named_flags(struct reading *reading, const struct line *line,
+static bool take_named(struct reading *reading, const char *at, size_t length,
+		       const struct flag_name *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strlen(names[i].name) != length || strncasecmp(names[i].name, at, length))
+			continue;
+		if (reading)
+			reading_bits(reading, names[i].leaf, names[i].subleaf, names[i].reg,
+				     1u << names[i].bit, 1u << names[i].bit);
+		return true;
+	}
+	return false;
+}
+
+/* As judge_line: names of either system are more than other words. */
+static bool is_named_line(const struct tokens *tokens, size_t first, const struct flag_name *names,
+			  size_t count)
+{
+	size_t known = 0;
+
+	for (size_t i = first; i < tokens->count; i++) {
+		const struct token *token = &tokens->list[i];
+
+		known += token->flag != NO_FLAG ||
+			 take_named(NULL, token->at, token->length, names, count);
+	}
+	return known * 2 > tokens->count - first;
+}
+
+/* A name that a wrap broke in two, or that the end of the text may have cut. */
+static bool is_broken(const struct tokens *tokens, size_t i, const struct flag_name *names,
+		      size_t count, char joined[NAME_MOST + 1])
+{
+	const struct token *token = &tokens->list[i], *next = token + 1;
+
+	if (i + 1 == tokens->count || !token->last_of_line ||
+	    token->length + next->length > NAME_MOST)
+		return false;
+	memcpy(joined, token->at, token->length);
+	memcpy(joined + token->length, next->at, next->length);
+	joined[token->length + next->length] = '\0';
+	return take_named(NULL, joined, strlen(joined), names, count);
+}
+
+void read_named_flags(struct reading *reading, const struct flag_list *list,
 		      const struct flag_name *names, size_t count)
 {
-	const char *at = line->at;
+	const struct flag_table *table = table_of(reading);
+	struct tokens *tokens = xcalloc(1, sizeof(*tokens));
+	char joined[NAME_MOST + 1];
 
-	while (at < line->end) {
-		size_t length = 0;
+	for (size_t i = 0; i < list->line_count; i++) {
+		size_t first = tokens->count;
 
-		while (at < line->end && (*at == ' ' || *at == '\t' || *at == ','))
-			at++;
-		while (at + length < line->end && at[length] != ' ' && at[length] != '\t' &&
-		       at[length] != ',')
-			length++;
-		for (size_t i = 0; i < count; i++)
-			if (strlen(names[i].name) == length && !strncmp(names[i].name, at, length))
-				reading_bits(reading, names[i].leaf, names[i].subleaf, names[i].reg,
-					     1u << names[i].bit, 1u << names[i].bit);
-		at += length;
+		cut_line(tokens, &list->lines[i], table);
+		if (!i || is_named_line(tokens, first, names, count))
+			continue;
+		tokens->count = first;
+		reading_warn(reading, list->lines[i].number,
+			     "no line of flags: what it mentions is not read");
+		break;
 	}
+	for (size_t i = 0; i < tokens->count; i++) {
+		const struct token *token = &tokens->list[i];
+
+		if (is_broken(tokens, i, names, count, joined)) {
+			take_named(reading, joined, strlen(joined), names, count);
+			i++;
+		} else if (i + 1 < tokens->count || token->at[token->length]) {
+			take_named(reading, token->at, token->length, names, count);
+		} else {
+			reading_warn(reading, token->line,
+				     "the text ends in a flag, which may be "
+				     "cut: unknown");
+		}
+	}
+	free(tokens);
 }

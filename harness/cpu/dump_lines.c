@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define JOINED_MAX 512
+#define PIECES_MAX 5 /* of one line */
 
 static const char *const register_names[] = { "eax", "ebx", "ecx", "edx" };
 
@@ -34,39 +35,80 @@ unsigned scan_registers(const char *at, const char *const words[4], const char *
 	return count;
 }
 
-/* The line and the next as one, if that makes a whole leaf; without and with a blank between them.
- */
-static bool join(const struct line *line, const struct line *next, const struct leaf_format *format,
-		 uint32_t context, struct leaf_line *out)
+/* A piece that no scanner knows by itself: what a wrap leaves of a line. */
+static bool is_piece(const struct line *line, const struct leaf_format *format, uint32_t context)
 {
-	static const char *const between[] = { "", " " };
-	size_t a = (size_t)(line->end - line->at), b = (size_t)(next->end - next->at);
 	struct leaf_line other = { .context = context };
 
-	if (a + b + 2 > JOINED_MAX || format->scan(next->at, &other) != LINE_OTHER)
-		return false;
-	for (size_t i = 0; i < 2; i++) {
-		char joined[JOINED_MAX];
-		size_t gap = strlen(between[i]);
+	return scan_blanks(line->at) < line->end && format->scan(line->at, &other) == LINE_OTHER;
+}
 
-		memcpy(joined, line->at, a);
-		memcpy(joined + a, between[i], gap);
-		memcpy(joined + a + gap, next->at, b);
-		joined[a + gap + b] = '\0';
-		*out = (struct leaf_line){ .context = context };
-		if (format->scan(joined, out) == LINE_LEAF)
-			return true;
+/* The pieces as one line; bit i of `gaps`: a blank behind piece i. */
+static bool put_together(char joined[JOINED_MAX], const struct line pieces[], size_t count,
+			 unsigned gaps)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t length = (size_t)(pieces[i].end - pieces[i].at);
+
+		if (used + length + 2 > JOINED_MAX)
+			return false;
+		memcpy(joined + used, pieces[i].at, length);
+		used += length;
+		if (gaps >> i & 1 && i + 1 < count)
+			joined[used++] = ' ';
 	}
-	return false;
+	joined[used] = '\n';
+	joined[used + 1] = '\0';
+	return true;
+}
+
+static bool same_leaf_line(const struct leaf_line *a, const struct leaf_line *b)
+{
+	return !memcmp(&a->leaf, &b->leaf, sizeof(a->leaf));
+}
+
+/*
+ * The line and those behind it as one, if that makes a whole leaf in one way only; a wrap breaks a
+ * line at a blank, which it drops, or anywhere. Returns how many lines there were, 0 for none.
+ */
+static size_t join(const struct dump_text *text, const struct line *line,
+		   const struct leaf_format *format, uint32_t context, struct leaf_line *out)
+{
+	struct line pieces[PIECES_MAX] = { *line };
+	char joined[JOINED_MAX];
+
+	for (size_t count = 2; count <= PIECES_MAX; count++) {
+		unsigned found = 0;
+
+		pieces[count - 1] = pieces[count - 2];
+		if (!line_next(text, &pieces[count - 1]) ||
+		    !is_piece(&pieces[count - 1], format, context))
+			return 0;
+		for (unsigned gaps = 0; gaps < 1u << (count - 1); gaps++) {
+			struct leaf_line read = { .number = -1, .context = context };
+
+			if (!put_together(joined, pieces, count, gaps))
+				return 0;
+			if (format->scan(joined, &read) != LINE_LEAF ||
+			    (found && same_leaf_line(&read, out)))
+				continue;
+			*out = read;
+			found++;
+		}
+		if (found)
+			return found == 1 ? count : 0;
+	}
+	return 0;
 }
 
 static void add(struct reading *reading, struct leaf_line *read)
 {
-	if (read->leaf.subleaf == SUBLEAF_BY_PLACE) {
-		/* A second leaf 0 is the next CPU's, so it must not be counted as a subleaf. */
-		read->leaf.subleaf = read->leaf.leaf ? reading_place(reading, &read->leaf) : 0;
-	}
-	reading_leaf(reading, &read->leaf, read->registers);
+	if (read->leaf.subleaf == SUBLEAF_BY_PLACE)
+		reading_row(reading, &read->leaf, read->registers);
+	else
+		reading_leaf(reading, &read->leaf, read->registers);
 }
 
 /* A number that ends where the text does may go on in the original. */
@@ -80,40 +122,123 @@ static bool doubtful_end(const struct dump_text *text, const struct line *line,
 	return last > line->at && isxdigit((unsigned char)last[-1]);
 }
 
+/* What a wrap leaves of numbers: then the number before it may have lost its end. */
+static bool goes_on(const struct dump_text *text, const struct line *line,
+		    const struct leaf_format *format, uint32_t context)
+{
+	struct line next = *line;
+	bool digit = false;
+
+	if (!line_next(text, &next) || !is_piece(&next, format, context))
+		return false;
+	for (const char *at = next.at; at < next.end; at++) {
+		if (!isxdigit((unsigned char)*at) && *at != ' ' && *at != ',')
+			return false;
+		digit |= *at != ' ';
+	}
+	return digit;
+}
+
+static size_t longest_line(const struct dump_text *text)
+{
+	struct line line = { 0 };
+	size_t longest = 0;
+
+	while (line_next(text, &line))
+		if ((size_t)(line.end - line.at) > longest)
+			longest = (size_t)(line.end - line.at);
+	return longest;
+}
+
+/* A row of a dump of which even the leaf cannot be read. */
+static bool is_damaged_row(const struct line *line, const struct leaf_format *format)
+{
+	size_t words = 0;
+
+	if (format->sign)
+		return line_find(line, format->sign) != NULL;
+	if (line->end - line->at < 35)
+		return false;
+	for (const char *at = line->at; at < line->end;) {
+		size_t length = 0;
+
+		if (at[0] == '0' && (at[1] | 0x20) == 'x')
+			at += 2;
+		while (isxdigit((unsigned char)at[length]))
+			length++;
+		words += length == 8;
+		at += length;
+		while (at < line->end && isalnum((unsigned char)*at))
+			at++;
+		while (at < line->end && !isalnum((unsigned char)*at))
+			at++;
+	}
+	return words >= 4;
+}
+
+static void warn_of_cut(struct reading *reading, const struct line *line,
+			const struct leaf_line *read)
+{
+	if (read->registers < 4)
+		reading_warn(reading, line->number,
+			     "leaf 0x%x is cut off or damaged at %s: its registers from there on "
+			     "are unknown",
+			     read->leaf.leaf, register_names[read->registers & 3]);
+	else
+		reading_warn(reading, line->number,
+			     "leaf 0x%x: the number of its subleaf is cut off or damaged: left out",
+			     read->leaf.leaf);
+}
+
 void read_leaf_lines(struct reading *reading, const struct dump_text *text,
 		     const struct leaf_format *format)
 {
 	struct line line = { 0 };
 	uint32_t context = 0;
+	size_t longest = format->any_width ? longest_line(text) : 0;
 
+	reading->arrays = format->arrays;
 	while (line_next(text, &line)) {
 		struct leaf_line read = { .number = -1, .context = context }, joined;
-		struct line next = line;
 		enum line_kind kind = format->scan(line.at, &read);
+		size_t lines = 0;
 
-		context = read.context;
 		if (kind == LINE_CPU)
 			reading_cpu(reading, read.number);
+		if (kind == LINE_MORE)
+			reading->last_leaf = 0;
+		if (kind == LINE_OTHER && is_damaged_row(&line, format)) {
+			reading_warn(reading, line.number,
+				     "looks like a leaf of CPUID, and cannot be read: left out");
+			reading_lost_row(reading);
+		}
 		if (kind == LINE_LEAF && format->any_width && doubtful_end(text, &line, &read)) {
 			read.registers = 3;
 			kind = LINE_CUT;
-		} else if (kind == LINE_CUT && line_next(text, &next) &&
-			   join(&line, &next, format, context, &joined)) {
+		} else if (kind == LINE_LEAF && format->any_width &&
+			   goes_on(text, &line, format, read.context)) {
+			/* Sure where a wrap is seen to have broken it: no line is longer. */
+			if ((size_t)(line.end - line.at) == longest)
+				lines = join(text, &line, format, context, &joined);
+			read.registers = 3;
+			kind = LINE_CUT;
+		} else if (kind == LINE_CUT || (kind == LINE_LEAF && read.open)) {
+			lines = join(text, &line, format, context, &joined);
+		}
+		context = read.context;
+		if (lines) {
 			reading_warn(reading, line.number, "wrapped: read together with line %u",
-				     next.number);
+				     line.number + (unsigned)lines - 1);
 			read = joined;
 			kind = LINE_LEAF;
-			line = next;
+			while (--lines)
+				line_next(text, &line);
 		}
 		if (kind == LINE_LEAF)
 			read.registers = 4;
 		else if (kind == LINE_CUT)
-			reading_warn(reading, line.number,
-				     "leaf 0x%x is cut off or damaged at %s: its registers from "
-				     "there on "
-				     "are unknown",
-				     read.leaf.leaf, register_names[read.registers & 3]);
-		if (kind == LINE_LEAF || (kind == LINE_CUT && read.registers))
+			warn_of_cut(reading, &line, &read);
+		if (kind == LINE_LEAF || (kind == LINE_CUT && read.registers < 4))
 			add(reading, &read);
 	}
 }

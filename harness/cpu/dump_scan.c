@@ -33,24 +33,25 @@ const char *line_find(const struct line *line, const char *word)
 
 const char *scan_blanks(const char *at)
 {
-	while (*at == ' ' || *at == '\t')
+	while (*at == ' ')
 		at++;
 	return at;
 }
 
-const char *scan_word(const char *at, const char *word)
+static bool same_letter(char a, char b)
 {
-	for (; *word; word++, at++)
-		if (*at != *word)
-			return NULL;
-	return at;
+	return a == b || tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-const char *scan_word_any_case(const char *at, const char *word)
+const char *scan_word(const char *at, const char *word)
 {
-	for (; *word; word++, at++)
-		if (tolower((unsigned char)*at) != tolower((unsigned char)*word))
+	for (; *word; word++) {
+		const char *behind = *word == ' ' ? scan_blanks(at) : at + same_letter(*at, *word);
+
+		if (behind == at)
 			return NULL;
+		at = behind;
+	}
 	return at;
 }
 
@@ -99,12 +100,18 @@ const char *scan_number(const char *at, uint32_t *value)
 const char *scan_whole_number(const char *at, uint32_t *value)
 {
 	at = scan_number(at, value);
-	return at && (*at == '\n' || *at == ' ' || *at == '\t') ? at : NULL;
+	return at && (*at == '\n' || *at == ' ') ? at : NULL;
+}
+
+bool scan_last_number(const char *at, uint32_t *value)
+{
+	at = scan_number(at, value);
+	return at && *scan_blanks(at) == '\n';
 }
 
 const char *scan_key(const char *at, const char *key, char mark)
 {
-	at = scan_word_any_case(scan_blanks(at), key);
+	at = scan_word(scan_blanks(at), key);
 	if (!at)
 		return NULL;
 	at = scan_blanks(at);

@@ -20,7 +20,8 @@ struct dump_text {
 
 /*
  * In place: UTF-16 and the byte order marks, CRLF, marks of quotation, time stamps of a console,
- * colours of a terminal. -1 where the bytes are no text.
+ * colours of a terminal, names of signs in HTML; tabs become blanks. -1 where the bytes are no
+ * text.
  */
 int text_clean(struct dump_text *text);
 
@@ -37,11 +38,13 @@ const char *line_find(const struct line *line, const char *word);
 
 /* --- scanners (dump_scan.c) --- */
 
-/* Each returns where it ended, or NULL. None crosses the end of a line. */
+/*
+ * Each returns where it ended, or NULL. None crosses the end of a line. A cleaned text has no tabs.
+ */
 
 const char *scan_blanks(const char *at); /* never NULL */
+/* In any case; a blank of the word stands for one or more. */
 const char *scan_word(const char *at, const char *word);
-const char *scan_word_any_case(const char *at, const char *word);
 /* least..most digits, and no further one behind them. */
 const char *scan_hex(const char *at, unsigned least, unsigned most, uint32_t *value);
 const char *scan_decimal(const char *at, uint32_t *value);
@@ -49,12 +52,27 @@ const char *scan_decimal(const char *at, uint32_t *value);
 const char *scan_number(const char *at, uint32_t *value);
 /* The same, of which nothing is missing: at the end of the text a number may have lost digits. */
 const char *scan_whole_number(const char *at, uint32_t *value);
+/* Such a one, and nothing behind it on its line: "1 3" was once "143". */
+bool scan_last_number(const char *at, uint32_t *value);
 /* "key  <blanks><mark><blanks>": where the value begins, if the line has this key. */
 const char *scan_key(const char *at, const char *key, char mark);
 
 /* --- the CPU in the making (dump_build.c) --- */
 
 struct flag_table;
+
+#define ROW_LEAVES_MAX 32u
+#define ROWS_MAX       64u /* of one leaf */
+
+/* Lines of one leaf that have no number of a subleaf. */
+struct row_leaf {
+	uint32_t leaf;
+	unsigned count;
+	bool damaged; /* one of them may be lost or cut */
+};
+
+/* Where such lines are kept until all of them are read: subleaves that no CPU has. */
+#define ROW_FIRST 0x80000000u
 
 struct reading {
 	struct dump *dump;
@@ -68,6 +86,12 @@ struct reading {
 	char brand[49];
 	int rep_good;
 	char *libvirt_model;
+	uint32_t last_leaf; /* of the line that was read last */
+	bool arrays;	    /* see struct leaf_format; of the whole file */
+	bool unwrapped;	    /* blanks of names may be lost; of the whole file */
+	struct row_leaf rows[ROW_LEAVES_MAX];
+	size_t row_leaf_count;
+	bool lost_row; /* since the last line that could be read */
 	/* made when a list of flags is met (dump_flags.c) */
 	struct flag_table *flags;
 };
@@ -79,6 +103,8 @@ void reading_cpu(struct reading *reading, long number);
 void reading_drop(struct reading *reading);
 /* Ends the last CPU, and works out what the dump says of each. */
 void reading_end(struct reading *reading);
+/* Gives the lines without a number of a subleaf their numbers, or gives them up. */
+void reading_settle_rows(struct reading *reading);
 
 /* Known bits of one register. What is known already stays; two sources that differ are a warning.
  */
@@ -87,8 +113,11 @@ void reading_bits(struct reading *reading, uint32_t leaf, uint32_t subleaf, enum
 /* A line of a dump with the first `registers` registers. A second leaf 0 begins the next CPU. */
 void reading_leaf(struct reading *reading, const struct cpuid_leaf *leaf, unsigned registers);
 #define SUBLEAF_BY_PLACE UINT32_MAX
-/* The number of a subleaf that a format leaves out, from its place among the lines of that leaf. */
-uint32_t reading_place(struct reading *reading, const struct cpuid_leaf *leaf);
+/* The same of a format without the numbers of subleaves: they follow from all lines of that leaf
+ * (dump_rows.c). */
+void reading_row(struct reading *reading, const struct cpuid_leaf *leaf, unsigned registers);
+/* A line of which not even the leaf can be read. */
+void reading_lost_row(struct reading *reading);
 
 void reading_vendor(struct reading *reading, const char *bytes); /* 12 of them */
 /* The same from a line's value, of which nothing may be missing; else a warning. */
@@ -107,8 +136,10 @@ void reading_warn(struct reading *reading, unsigned line, const char *format, ..
 enum line_kind {
 	LINE_OTHER,
 	LINE_LEAF,
-	LINE_CUT, /* begins as a leaf line does, and ends too early: `registers` of it are good */
-	LINE_CPU, /* a header: number, -1 for the next */
+	LINE_CUT,  /* begins as a leaf line does, and ends too early: `registers` of it are good;
+		    * four: all but the number of its subleaf */
+	LINE_CPU,  /* a header: number, -1 for the next */
+	LINE_MORE, /* says nothing of the CPU, but that the dump goes on */
 };
 
 struct leaf_line {
@@ -116,6 +147,7 @@ struct leaf_line {
 	unsigned registers;
 	long number;
 	uint32_t context; /* the format's own, carried from line to line */
+	bool open;	  /* a LINE_LEAF that may go on in the next line */
 };
 
 struct leaf_format {
@@ -123,6 +155,10 @@ struct leaf_format {
 	/* A number of fewer digits than a register has is a whole number: the last of a text may be
 	 * cut all the same. */
 	bool any_width;
+	/* What a line has that tells of a leaf, be it damaged; NULL: four words of eight digits. */
+	const char *sign;
+	/* Arrays of a fixed size: what is above the highest leaf is there as well. */
+	bool arrays;
 };
 
 void read_leaf_lines(struct reading *reading, const struct dump_text *text,
@@ -139,7 +175,7 @@ unsigned scan_registers(const char *at, const char *const words[4], const char *
 struct flag_list {
 	struct line lines[FLAG_LINES_MAX];
 	size_t line_count;
-	bool complete;	       /* more follows in the file: the list is not cut at its end */
+	bool complete;	       /* what the source writes behind it follows: it is not cut */
 	unsigned kernel_least; /* what else the source says of the kernel's age; 0: nothing */
 };
 
@@ -153,7 +189,7 @@ struct flag_name {
 	enum cpuid_register reg;
 	uint8_t bit;
 };
-void read_named_flags(struct reading *reading, const struct line *line,
+void read_named_flags(struct reading *reading, const struct flag_list *list,
 		      const struct flag_name *names, size_t count);
 void flags_free(struct flag_table *table);
 

@@ -6,6 +6,7 @@
  */
 #include "harness/cpu/read.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* Headers of a logical CPU: what stands before its number. */
@@ -37,30 +38,49 @@ static enum line_kind scan_header(const char *at, struct leaf_line *out)
 	return LINE_CPU;
 }
 
+/* " [SL 01] [L1I: 32 KB]": behind the registers. A wrap may have put it into the next line. */
+static enum line_kind scan_subleaf(const char *at, struct leaf_line *out)
+{
+	static const char mark[] = "[SL ";
+	const char *number = scan_word(at, mark);
+
+	out->open = !*at || *at == '\n';
+	if (*at != '[')
+		return LINE_LEAF;
+	if (number) {
+		number = scan_hex(number, 2, 2, &out->leaf.subleaf);
+		if (number && *number == ']')
+			return LINE_LEAF;
+	} else {
+		/* Another remark, unless it is the beginning of that one, or a damaged one. */
+		size_t length = strcspn(at, "\n]"), alike = 0;
+
+		for (size_t i = 0; i < 4 && i < length; i++)
+			alike += toupper((unsigned char)at[i]) == mark[i];
+		if (length > 6 || (at[length] == ']' ? length < 6 || alike < 3 : alike < length))
+			return LINE_LEAF;
+	}
+	out->leaf.subleaf = SUBLEAF_BY_PLACE;
+	return LINE_CUT;
+}
+
 static enum line_kind scan(const char *at, struct leaf_line *out)
 {
 	static const char *const words[4] = { "", "", "", "" };
 	const char *end;
 
 	at = scan_blanks(at);
-	if (*at != 'C' && *at != '-')
+	if (*at != 'C' && *at != 'c' && *at != '-')
 		return LINE_OTHER;
 	end = scan_word(at, "CPUID ");
 	end = end ? scan_hex(end, 8, 8, &out->leaf.leaf) : NULL;
 	if (!end)
 		return scan_header(at, out);
 	out->leaf.subleaf = SUBLEAF_BY_PLACE;
-	out->registers = scan_registers(end, words, " \t:-", out->leaf.reg, &end);
+	out->registers = scan_registers(end, words, " :-", out->leaf.reg, &end);
 	if (out->registers < 4)
 		return LINE_CUT;
-	for (; *end && *end != '\n'; end++) {
-		const char *number = scan_word(end, "[SL ");
-
-		if (number && scan_hex(number, 2, 2, &out->leaf.subleaf))
-			return LINE_LEAF;
-	}
-	out->leaf.subleaf = SUBLEAF_BY_PLACE;
-	return LINE_LEAF;
+	return scan_subleaf(scan_blanks(end), out);
 }
 
 static const struct leaf_format format = { .scan = scan };

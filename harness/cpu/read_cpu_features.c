@@ -26,7 +26,7 @@ static enum line_kind scan(const char *at, struct leaf_line *out)
 	end = scan_word(scan_blanks(at), "Leaf{");
 	if (!end)
 		return LINE_CUT;
-	out->registers = scan_registers(end, words, " \t,", out->leaf.reg, &end);
+	out->registers = scan_registers(end, words, " ,", out->leaf.reg, &end);
 	return out->registers == 4 ? LINE_LEAF : LINE_CUT;
 }
 

@@ -11,7 +11,7 @@ static enum line_kind scan(const char *at, struct leaf_line *out)
 	uint32_t number;
 
 	at = scan_blanks(at);
-	if (*at == 'C') {
+	if (*at == 'C' || *at == 'c') {
 		at = scan_word(at, "CPU");
 		if (!at)
 			return LINE_OTHER;
@@ -27,7 +27,7 @@ static enum line_kind scan(const char *at, struct leaf_line *out)
 	at = at ? scan_hex(at, 1, 8, &out->leaf.subleaf) : NULL;
 	if (!at || *at != ':')
 		return LINE_OTHER;
-	out->registers = scan_registers(at + 1, words, " \t", out->leaf.reg, &end);
+	out->registers = scan_registers(at + 1, words, " ", out->leaf.reg, &end);
 	return out->registers == 4 ? LINE_LEAF : LINE_CUT;
 }
 

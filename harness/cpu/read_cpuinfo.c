@@ -40,6 +40,21 @@ static const char *const key_names[KEYS] = {
 	[KEY_CLFLUSH] = "clflush size", [KEY_ADDRESSES] = "address sizes",
 };
 
+/* Other keys of a block. Where one follows the flags, the list of flags has its end. */
+static const char *const other_keys[] = {
+	"microcode",	   "cpu MHz",
+	"cache size",	   "physical id",
+	"siblings",	   "core id",
+	"cpu cores",	   "apicid",
+	"initial apicid",  "fpu",
+	"fpu_exception",   "wp",
+	"vmx flags",	   "bugs",
+	"bogomips",	   "TLB size",
+	"cache_alignment", "power management",
+	"fdiv_bug",	   "hlt_bug",
+	"f00f_bug",	   "coma_bug",
+};
+
 /* One CPU's block. */
 struct block {
 	struct line values[KEYS]; /* at: NULL where there is none */
@@ -56,7 +71,7 @@ static bool cut_key(const struct line *line, const char **key, size_t *length, s
 
 	if (!colon || colon - at > 40)
 		return false;
-	while (end > at && (end[-1] == ' ' || end[-1] == '\t'))
+	while (end > at && end[-1] == ' ')
 		end--;
 	for (const char *c = at; c < end; c++)
 		if (!isalnum((unsigned char)*c) && !strchr(" _()-", *c))
@@ -77,11 +92,19 @@ static enum key key_of(const char *key, size_t length)
 	return KEY_OTHER;
 }
 
+static bool is_kernels(const char *key, size_t length)
+{
+	for (size_t i = 0; i < sizeof(other_keys) / sizeof(other_keys[0]); i++)
+		if (strlen(other_keys[i]) == length && !strncasecmp(key, other_keys[i], length))
+			return true;
+	return key_of(key, length) != KEY_OTHER;
+}
+
 static size_t trimmed(const struct line *value)
 {
 	size_t length = (size_t)(value->end - value->at);
 
-	while (length && (value->at[length - 1] == ' ' || value->at[length - 1] == '\t'))
+	while (length && value->at[length - 1] == ' ')
 		length--;
 	return length;
 }
@@ -90,7 +113,7 @@ static bool number_of(const struct block *block, enum key key, uint32_t *number)
 {
 	const struct line *value = &block->values[key];
 
-	return value->at && scan_whole_number(value->at, number);
+	return value->at && scan_last_number(value->at, number);
 }
 
 static void take_signature(struct reading *reading, const struct block *block)
@@ -108,6 +131,12 @@ static void take_signature(struct reading *reading, const struct block *block)
 			     "family %u, model %u: no CPU can have these", family, model);
 }
 
+static void warn_of_number(struct reading *reading, const struct block *block, enum key key)
+{
+	reading_warn(reading, block->values[key].number, "%s is cut off or damaged: unknown",
+		     key_names[key]);
+}
+
 static void take_sizes(struct reading *reading, const struct block *block)
 {
 	const struct line *sizes = &block->values[KEY_ADDRESSES];
@@ -116,13 +145,20 @@ static void take_sizes(struct reading *reading, const struct block *block)
 
 	if (number_of(block, KEY_LEVEL, &number))
 		reading_bits(reading, 0, 0, CPUID_EAX, number, UINT32_MAX);
+	else if (block->values[KEY_LEVEL].at)
+		warn_of_number(reading, block, KEY_LEVEL);
 	if (number_of(block, KEY_CLFLUSH, &number) && number % 8 == 0 && number < 2048)
 		reading_bits(reading, 1, 0, CPUID_EBX, number / 8 << 8, 0xFF00);
+	else if (block->values[KEY_CLFLUSH].at)
+		warn_of_number(reading, block, KEY_CLFLUSH);
 	/* "46 bits physical, 48 bits virtual" */
 	at = sizes->at ? scan_decimal(sizes->at, &number) : NULL;
 	at = at ? scan_word(at, " bits physical, ") : NULL;
-	if (at && scan_whole_number(at, &other) && number < 256 && other < 256)
+	at = at ? scan_decimal(at, &other) : NULL;
+	if (at && scan_word(at, " bits virtual") && number < 256 && other < 256)
 		reading_bits(reading, 0x80000008u, 0, CPUID_EAX, number | other << 8, 0xFFFF);
+	else if (sizes->at)
+		warn_of_number(reading, block, KEY_ADDRESSES);
 }
 
 static void end_block(struct reading *reading, struct block *block)
@@ -146,7 +182,7 @@ static void end_block(struct reading *reading, struct block *block)
 static void take_key(struct reading *reading, struct block *block, enum key key, const char *text,
 		     size_t length, const struct line *value)
 {
-	if (block->flags.line_count)
+	if (block->flags.line_count && is_kernels(text, length))
 		block->flags.complete = true;
 	if (key && block->values[key].at)
 		end_block(reading, block);
@@ -196,6 +232,6 @@ static int read_cpuinfo(struct reading *reading, const struct dump_text *text, s
 
 const struct dump_reader reader_cpuinfo = {
 	.name = "/proc/cpuinfo",
-	.marks = { "vendor_id", "flags\t", "flags ", "flags:" },
+	.marks = { "vendor_id", "flags ", "flags:", "cpu family" },
 	.read = read_cpuinfo,
 };

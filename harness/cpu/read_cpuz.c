@@ -20,7 +20,10 @@ static enum line_kind scan(const char *at, struct leaf_line *out)
 	if (!at || *scan_blanks(at) != '0')
 		return LINE_OTHER;
 	out->leaf.subleaf = SUBLEAF_BY_PLACE;
-	out->registers = scan_registers(at, words, " \t", out->leaf.reg, &end);
+	out->registers = scan_registers(at, words, " ", out->leaf.reg, &end);
+	/* A sixth column: another table. */
+	if (out->registers == 4 && *scan_blanks(end) && *scan_blanks(end) != '\n')
+		return LINE_OTHER;
 	return out->registers == 4 ? LINE_LEAF : LINE_CUT;
 }
 
@@ -28,6 +31,6 @@ static const struct leaf_format format = { .scan = scan };
 
 const struct dump_reader reader_cpuz = {
 	.name = "CPU-Z report",
-	.marks = { "0x00000000\t", "0x00000000 ", "0x80000000\t" },
+	.marks = { "0x00000000 ", "0x80000000 " },
 	.lines = &format,
 };

@@ -69,10 +69,18 @@ static const char *value_of(const struct line *line, const char *key)
 	return at ? scan_key(at, key, ':') : NULL;
 }
 
+static void end_list(struct reading *reading, struct flag_list *list)
+{
+	if (list->line_count)
+		read_named_flags(reading, list, names, sizeof(names) / sizeof(names[0]));
+	list->line_count = 0;
+}
+
 static int read_darwin(struct reading *reading, const struct dump_text *text, struct error *err)
 {
 	uint32_t family = 0, model = 0, stepping = 0;
 	bool has_family = false, has_model = false, has_stepping = false, intel = false;
+	struct flag_list list = { .line_count = 0 };
 	struct line line = { 0 };
 
 	(void)err;
@@ -89,17 +97,23 @@ static int read_darwin(struct reading *reading, const struct dump_text *text, st
 		if (at && at < line.end)
 			reading_brand(reading, at, (size_t)(line.end - at));
 		at = value_of(&line, "family");
-		has_family |= at && scan_whole_number(at, &family);
+		has_family |= at && scan_last_number(at, &family);
 		at = value_of(&line, "model");
-		has_model |= at && scan_whole_number(at, &model);
+		has_model |= at && scan_last_number(at, &model);
 		at = value_of(&line, "stepping");
-		has_stepping |= at && scan_whole_number(at, &stepping);
+		has_stepping |= at && scan_last_number(at, &stepping);
 		rest.at = value_of(&line, "features");
 		rest.at = rest.at ? rest.at : value_of(&line, "leaf7_features");
 		rest.at = rest.at ? rest.at : value_of(&line, "extfeatures");
+		if (list.line_count && (rest.at || line_find(&line, "machdep.")))
+			end_list(reading, &list);
 		if (rest.at && rest.at < rest.end)
-			read_named_flags(reading, &rest, names, sizeof(names) / sizeof(names[0]));
+			list.lines[list.line_count++] = rest;
+		else if (list.line_count && list.line_count < FLAG_LINES_MAX &&
+			 scan_blanks(line.at) < line.end)
+			list.lines[list.line_count++] = line;
 	}
+	end_list(reading, &list);
 	if (!has_family && intel && has_model) {
 		reading_warn(reading, 0, "no family: 6, as every Intel CPU in a Mac");
 		family = 6;

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#define IDENTITY_MAX 512
+
 static const struct {
 	const char *key;
 	uint32_t leaf, subleaf;
@@ -25,6 +27,14 @@ static const struct {
 	{ "AMD Extended Feature Extensions ID EBX", 0x80000008, 0, CPUID_EBX },
 };
 
+/* Whether a key can begin there: behind nothing, or what a system's log puts before a line. */
+static bool is_start(const char *line, const char *key)
+{
+	while (key > line && key[-1] == ' ')
+		key--;
+	return key == line || key[-1] == ':' || key[-1] == ']';
+}
+
 /* The word before "=0x": the longest key that ends there. */
 static int find_word(const char *start, const char *end)
 {
@@ -35,7 +45,7 @@ static int find_word(const char *start, const char *end)
 		size_t length = strlen(words[i].key);
 
 		if (length > best && (size_t)(end - start) >= length &&
-		    !memcmp(end - length, words[i].key, length)) {
+		    !memcmp(end - length, words[i].key, length) && is_start(start, end - length)) {
 			best = length;
 			found = i;
 		}
@@ -43,13 +53,41 @@ static int find_word(const char *start, const char *end)
 	return found;
 }
 
-static void take_words(struct reading *reading, const struct line *line)
+/* A wrap may have left the name's beginning in the line before: "AMD", "Structured Extended". */
+static bool key_may_be_cut(const struct dump_text *text, const struct line *line)
+{
+	static const char *const beginnings[] = { "AMD", "Extended", "Structured", "XSAVE" };
+	const char *end = line->at;
+
+	if (*line->at == ' ')
+		return false;
+	while (end > text->bytes && (end[-1] == '\n' || end[-1] == ' '))
+		end--;
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++) {
+		size_t length = strlen(beginnings[i]);
+
+		if ((size_t)(end - text->bytes) >= length &&
+		    !memcmp(end - length, beginnings[i], length))
+			return true;
+	}
+	return false;
+}
+
+static void take_words(struct reading *reading, const struct dump_text *text,
+		       const struct line *line)
 {
 	const char *equals = line_find(line, "=0x");
 	uint32_t value;
 	const char *end;
 	int word = equals ? find_word(line->at, equals) : -1;
 
+	if (equals && (word < 0 || key_may_be_cut(text, line))) {
+		if (memmem(line->at, (size_t)(equals - line->at), "eatures", 7))
+			reading_warn(reading, line->number,
+				     "a word of features whose name is cut off or unknown: left "
+				     "out");
+		return;
+	}
 	if (word < 0)
 		return;
 	end = scan_hex(equals + 3, 1, 8, &value);
@@ -73,10 +111,43 @@ static bool take_number(const struct line *line, const char *key, uint32_t *valu
 	return at != NULL;
 }
 
-static void take_identity(struct reading *reading, const struct line *line)
+/* The line, or, where a wrap has broken it, the line and the next. */
+static void whole_identity(const struct dump_text *text, const struct line *line,
+			   char joined[IDENTITY_MAX], struct line *out)
 {
-	const char *at = line_find(line, "Origin");
+	static const char *const keys[] = { "Id", "Family", "Model", "Stepping" };
+	struct line next = *line;
+	size_t a = (size_t)(line->end - line->at), b;
+	bool whole = true;
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		whole &= line_find(line, keys[i]) != NULL;
+	*out = *line;
+	if (whole || !line_next(text, &next) || *next.at == ' ' || line_find(&next, "eatures"))
+		return;
+	b = (size_t)(next.end - next.at);
+	if (a + b + 2 > IDENTITY_MAX)
+		return;
+	memcpy(joined, line->at, a);
+	memcpy(joined + a, next.at, b);
+	joined[a + b] = '\n';
+	joined[a + b + 1] = '\0';
+	*out = (struct line){ joined, joined + a + b, line->number };
+}
+
+static void take_identity(struct reading *reading, const struct dump_text *text,
+			  const struct line *first)
+{
+	const char *at = line_find(first, "Origin");
 	uint32_t id, family, model, stepping;
+	bool has_numbers;
+	char joined[IDENTITY_MAX];
+	struct line whole, *line = &whole;
+
+	if (!at)
+		return;
+	whole_identity(text, first, joined, &whole);
+	at = line_find(line, "Origin");
 
 	at = at ? scan_word(scan_blanks(at + 6), "=") : NULL;
 	at = at ? scan_word(scan_blanks(at), "\"") : NULL;
@@ -86,13 +157,24 @@ static void take_identity(struct reading *reading, const struct line *line)
 		reading_vendor(reading, at);
 	else
 		reading_warn(reading, line->number, "a vendor has 12 characters, this one has not");
-	if (take_number(line, "Id", &id) && take_number(line, "Family", &family))
-		reading_bits(reading, 1, 0, CPUID_EAX, id, UINT32_MAX);
-	else if (take_number(line, "Family", &family) && take_number(line, "Model", &model) &&
-		 take_number(line, "Stepping", &stepping))
+	has_numbers = take_number(line, "Family", &family) & take_number(line, "Model", &model) &
+		      take_number(line, "Stepping", &stepping);
+	if (take_number(line, "Id", &id)) {
+		unsigned id_family, id_model, id_stepping;
+
+		signature_decode(id, &id_family, &id_model, &id_stepping);
+		if (has_numbers &&
+		    (id_family != family || id_model != model || id_stepping != stepping))
+			reading_warn(reading, line->number,
+				     "Id and Family, Model, Stepping differ: the signature is "
+				     "unknown");
+		else if (line_find(line, "Family"))
+			reading_bits(reading, 1, 0, CPUID_EAX, id, UINT32_MAX);
+	} else if (has_numbers) {
 		reading_signature(reading, family, model, (long)stepping);
-	else
+	} else {
 		reading_warn(reading, line->number, "the signature is cut off or damaged: unknown");
+	}
 }
 
 /* "CPU: BRAND (2993.39-MHz K8-class CPU)" */
@@ -119,8 +201,8 @@ static int read_freebsd(struct reading *reading, const struct dump_text *text, s
 	(void)err;
 	while (line_next(text, &line)) {
 		take_brand(reading, &line);
-		take_identity(reading, &line);
-		take_words(reading, &line);
+		take_identity(reading, text, &line);
+		take_words(reading, text, &line);
 	}
 	return 0;
 }

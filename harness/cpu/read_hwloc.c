@@ -5,11 +5,14 @@
  */
 #include "harness/cpu/read.h"
 
+#include <stddef.h>
+
 #define ECX_MATTERS 4u
 
 static enum line_kind scan(const char *at, struct leaf_line *out)
 {
 	uint32_t mask, in[4];
+	ptrdiff_t gap = 0;
 
 	at = scan_hex(scan_blanks(at), 1, 2, &mask);
 	for (int i = 0; at && i < 4; i++)
@@ -20,19 +23,31 @@ static enum line_kind scan(const char *at, struct leaf_line *out)
 	out->leaf.leaf = in[0];
 	out->leaf.subleaf = mask & ECX_MATTERS ? in[2] : 0;
 	for (out->registers = 0; out->registers < 4; out->registers++) {
-		at = scan_hex(scan_blanks(at), 1, 8, &out->leaf.reg[out->registers]);
+		const char *number = scan_blanks(at);
+
+		/* Where a digit became a blank, there are two. */
+		if (out->registers == 1)
+			gap = number - at;
+		at = out->registers < 2 || number - at == gap
+			     ? scan_hex(number, 1, 8, &out->leaf.reg[out->registers])
+			     : NULL;
 		if (!at) {
 			/* The number before may have lost its end. */
 			out->registers -= out->registers > 0;
 			return LINE_CUT;
 		}
 	}
+	/* Five answers: a number fell into two. */
+	if (*scan_blanks(at) && *scan_blanks(at) != '\n') {
+		out->registers = 0;
+		return LINE_CUT;
+	}
 	return LINE_LEAF;
 }
 
 void hwloc_read_cpu(struct reading *reading, const struct dump_text *text)
 {
-	static const struct leaf_format format = { .scan = scan, .any_width = true };
+	static const struct leaf_format format = { .scan = scan, .any_width = true, .sign = "=>" };
 
 	read_leaf_lines(reading, text, &format);
 }

@@ -21,9 +21,9 @@ static enum line_kind scan(const char *at, struct leaf_line *out)
 	const char *end;
 
 	at = scan_blanks(at);
-	if (*at == 'C')
+	if (*at == 'C' || *at == 'c')
 		return scan_header(at, out);
-	if (at[0] == '0' && at[1] == 'x') {
+	if (at[0] == '0' && (at[1] == 'x' || at[1] == 'X')) {
 		at = scan_hex(at + 2, 8, 8, &out->leaf.leaf);
 		if (!at || *at != ':')
 			return LINE_OTHER;
@@ -37,7 +37,7 @@ static enum line_kind scan(const char *at, struct leaf_line *out)
 			return LINE_OTHER;
 		out->leaf.leaf = out->context;
 	}
-	out->registers = scan_registers(at + 1, words, " \t,", out->leaf.reg, &end);
+	out->registers = scan_registers(at + 1, words, " ,", out->leaf.reg, &end);
 	return out->registers == 4 ? LINE_LEAF : LINE_CUT;
 }
 

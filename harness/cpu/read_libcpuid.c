@@ -36,10 +36,18 @@ static enum line_kind scan_header(const char *at, struct leaf_line *out)
 	return LINE_CPU;
 }
 
+static bool any_bit(const struct leaf_line *line)
+{
+	uint32_t bits = 0;
+
+	for (unsigned i = 0; i < line->registers; i++)
+		bits |= line->leaf.reg[i];
+	return bits;
+}
+
 static enum line_kind scan(const char *at, struct leaf_line *out)
 {
 	static const char *const words[4] = { "", "", "", "" };
-	const uint32_t *reg = out->leaf.reg;
 	const char *end = NULL;
 	uint32_t index;
 	size_t i;
@@ -56,13 +64,13 @@ static enum line_kind scan(const char *at, struct leaf_line *out)
 	i--;
 	out->leaf.leaf = arrays[i].leaf + (arrays[i].subleaves ? 0 : index);
 	out->leaf.subleaf = arrays[i].subleaves ? index : 0;
-	out->registers = scan_registers(end, words, " \t", out->leaf.reg, &end);
-	if (out->registers < 4)
-		return LINE_CUT;
-	return arrays[i].subleaves && !(reg[0] | reg[1] | reg[2] | reg[3]) ? LINE_OTHER : LINE_LEAF;
+	out->registers = scan_registers(end, words, " ", out->leaf.reg, &end);
+	if (arrays[i].subleaves && !any_bit(out))
+		return LINE_MORE;
+	return out->registers < 4 ? LINE_CUT : LINE_LEAF;
 }
 
-static const struct leaf_format format = { .scan = scan };
+static const struct leaf_format format = { .scan = scan, .arrays = true };
 
 const struct dump_reader reader_libcpuid = {
 	.name = "libcpuid raw dump",

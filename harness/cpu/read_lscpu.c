@@ -74,9 +74,29 @@ static const struct flag_name openbsd_names[] = {
 	{ "xsaves", 0xD, 1, CPUID_EAX, 3 },
 };
 
+/* What lscpu writes behind the flags: where one follows, the list has its end. */
+static const char *const later_fields[] = {
+	"Virtualization",
+	"Hypervisor",
+	"Caches (",
+	"L1d",
+	"L1i",
+	"L2",
+	"L3",
+	"L4",
+	"NUMA",
+	"Vulnerab",
+	"BogoMIPS",
+	"Vendor",
+	"Model",
+	"CPU family",
+	"Stepping",
+};
+
 struct summary_lines {
 	struct line vendor, family, model, stepping, name, flags;
 	struct flag_list list;
+	bool list_ended; /* by a line that is not lscpu's */
 	bool openbsd;
 	const char *foreign; /* an architecture that is no x86 */
 };
@@ -94,15 +114,17 @@ static bool take(struct line *into, const struct line *line, const char *key)
 static void take_line(struct summary_lines *lines, const struct line *line)
 {
 	struct line architecture = { 0 };
-	bool in_flags = lines->flags.at && !lines->list.complete;
+	bool in_flags = lines->flags.at && !lines->list.complete && !lines->list_ended;
 
 	if (in_flags && !memchr(line->at, ':', (size_t)(line->end - line->at))) {
 		if (scan_blanks(line->at) < line->end && lines->list.line_count < FLAG_LINES_MAX)
 			lines->list.lines[lines->list.line_count++] = *line;
 		return;
 	}
-	if (in_flags)
-		lines->list.complete = true;
+	for (size_t i = 0; in_flags && i < sizeof(later_fields) / sizeof(later_fields[0]); i++)
+		lines->list.complete |= scan_word(scan_blanks(line->at), later_fields[i]) != NULL;
+	if (in_flags && !lines->list.complete)
+		lines->list_ended = true;
 	if (take(&architecture, line, "Architecture")) {
 		if (!scan_word(architecture.at, "x86_64") && !scan_word(architecture.at, "i686") &&
 		    !scan_word(architecture.at, "i586") && !scan_word(architecture.at, "i386") &&
@@ -125,13 +147,13 @@ static void take_line(struct summary_lines *lines, const struct line *line)
 static void take_summary(struct reading *reading, struct summary_lines *lines)
 {
 	uint32_t family, model, stepping;
-	bool has_stepping = lines->stepping.at && scan_whole_number(lines->stepping.at, &stepping);
+	bool has_stepping = lines->stepping.at && scan_last_number(lines->stepping.at, &stepping);
 	size_t length = lines->name.at ? (size_t)(lines->name.end - lines->name.at) : 0;
 
 	if (lines->vendor.at)
 		reading_vendor_named(reading, &lines->vendor);
-	if (lines->family.at && lines->model.at && scan_whole_number(lines->family.at, &family) &&
-	    scan_whole_number(lines->model.at, &model)) {
+	if (lines->family.at && lines->model.at && scan_last_number(lines->family.at, &family) &&
+	    scan_last_number(lines->model.at, &model)) {
 		if (!has_stepping)
 			reading_warn(reading, lines->model.number,
 				     "no stepping, or one that is cut off: unknown");
@@ -143,13 +165,9 @@ static void take_summary(struct reading *reading, struct summary_lines *lines)
 		length--;
 	if (length)
 		reading_brand(reading, lines->name.at, length);
-	/* Older versions print the flags last: then the end of the line is the end of the list. */
-	if (lines->list.line_count && *lines->list.lines[lines->list.line_count - 1].end == '\n')
-		lines->list.complete = true;
 	if (lines->openbsd)
-		for (size_t i = 0; i < lines->list.line_count; i++)
-			read_named_flags(reading, &lines->list.lines[i], openbsd_names,
-					 sizeof(openbsd_names) / sizeof(openbsd_names[0]));
+		read_named_flags(reading, &lines->list, openbsd_names,
+				 sizeof(openbsd_names) / sizeof(openbsd_names[0]));
 	else
 		read_kernel_flags(reading, &lines->list);
 }

@@ -3,6 +3,8 @@
  * for each thread; subleaf 0 only. */
 #include "harness/cpu/read.h"
 
+#include <string.h>
+
 static enum line_kind scan(const char *at, struct leaf_line *out)
 {
 	static const char *const words[4] = { "", "", "", "" };
@@ -19,15 +21,17 @@ static enum line_kind scan(const char *at, struct leaf_line *out)
 	end = scan_word(at, "Function");
 	if (end && scan_word(scan_blanks(end), "EAX"))
 		out->context = 1;
-	else if (!scan_hex(at, 8, 8, &out->leaf.leaf))
+	else if (*at != '\n' && strspn(at, "0123456789ABCDEFabcdef ") < strcspn(at, "\n"))
 		out->context = 0;
 	if (end || !out->context)
 		return LINE_OTHER;
 	at = scan_hex(at, 8, 8, &out->leaf.leaf);
-	if (*at != ' ' && *at != '\t')
+	if (!at || *at != ' ')
 		return LINE_OTHER;
 	out->leaf.subleaf = 0;
-	out->registers = scan_registers(at, words, " \t", out->leaf.reg, &end);
+	out->registers = scan_registers(at, words, " ", out->leaf.reg, &end);
+	if (!out->registers)
+		return LINE_OTHER;
 	return out->registers == 4 ? LINE_LEAF : LINE_CUT;
 }
 
@@ -35,6 +39,6 @@ static const struct leaf_format format = { .scan = scan };
 
 const struct dump_reader reader_ohm = {
 	.name = "OpenHardwareMonitor report",
-	.marks = { "Function  EAX", "Function EAX" },
+	.marks = { "Function " },
 	.lines = &format,
 };

@@ -13,7 +13,7 @@ static enum line_kind scan(const char *at, struct leaf_line *out)
 	if (!at)
 		return LINE_OTHER;
 	out->leaf.subleaf = 0;
-	out->registers = scan_registers(at, words, " \t,", out->leaf.reg, &end);
+	out->registers = scan_registers(at, words, " ,", out->leaf.reg, &end);
 	return out->registers == 4 ? LINE_LEAF : LINE_CUT;
 }
 

@@ -16,7 +16,7 @@ static enum line_kind scan(const char *at, struct leaf_line *out)
 		return LINE_OTHER;
 	if (out->leaf.subleaf == 0xFFFFFFFFu)
 		out->leaf.subleaf = 0;
-	out->registers = scan_registers(at, words, " \t:", out->leaf.reg, &end);
+	out->registers = scan_registers(at, words, " :", out->leaf.reg, &end);
 	return out->registers == 4 ? LINE_LEAF : LINE_CUT;
 }
 

@@ -122,7 +122,7 @@ static const struct {
 	{ "libvirt-cpudata.xml", "libvirt <cpudata>", ALL_BITS " fsrs=1 fzrm=0 clzero=0", true,
 	  true },
 	{ "lscpu.txt", "lscpu output",
-	  "erms=1 avx2=1 fsrm=1 movdir64b=1 clwb=0 clflushopt=0 sse2=1 lm=0 fsrs=? fzrm=? clzero=0",
+	  "erms=1 avx2=1 fsrm=1 movdir64b=1 clwb=? clflushopt=? sse2=1 lm=? fsrs=? fzrm=? clzero=?",
 	  true, false },
 	{ "openhardwaremonitor.txt", "OpenHardwareMonitor report", ALL_BITS " fsrs=? clzero=0",
 	  true, true },
@@ -684,6 +684,10 @@ END_TEST
 	"processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\n" \
 	"model name\t: Some Xeon\nstepping\t: 8\ncpuid level\t: 32\nflags\t\t: " flags "\n" rest
 
+#define ORDERED                                                                            \
+	"fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov mmx fxsr sse sse2 " \
+	"syscall nx lm pni aes xsave avx avx2"
+
 static const struct {
 	const char *text, *bits, *warning;
 } lists[] = {
@@ -707,22 +711,41 @@ static const struct {
 	  NULL },
 	/* A word that is none: what may have stood near it is unknown */
 	{ CPUINFO("fpu sse2 lm pni cpuid avx er?s xsaveopt", "bugs\t\t: x\n"),
-	  "erms=? avx=1 xsaveopt=1 sse=0 clflushopt=?", "unknown flag 'er?s'" },
+	  "erms=? avx=1 xsaveopt=1 sse=? clflushopt=?", "unknown flag 'er?s'" },
+	/* In the kernel's order: it can have been a name between the neighbours' places */
+	{ CPUINFO(ORDERED " er?s rdseed xsaveopt", "bugs\t\t: x\n"),
+	  "erms=? invpcid=? avx=1 rdseed=1 dca=0 smap=0", "unknown flag 'er?s'" },
+	/* In that order and cut: what comes before the last name and is not there is off */
+	{ CPUINFO(ORDERED " erms", ""), "erms=1 dca=0 hle=0 rtm=? xsaveopt=?",
+	  "nothing shows that the list of flags is whole" },
+	/* A name is there once: a second one is a piece of another */
+	{ CPUINFO("fpu lm avx avx erms cpuid", "bugs\t\t: x\n"), "avx=1 avx2=? erms=1 clwb=?",
+	  "flag 'avx' is there twice" },
+	/* The beginning is lost */
+	{ CPUINFO("se sse2 lm erms cpuid", "bugs\t\t: x\n"), "sse=? sse2=1 erms=1 mmx=?",
+	  "does not begin with 'fpu'" },
+	/* vnmi is a bit of AMD's, and of Intel's an MSR's */
+	{ CPUINFO("fpu lm erms vnmi cpuid", "bugs\t\t: x\n"), "erms=1 vnmi=? clwb=0", NULL },
+	/* In capitals */
+	{ CPUINFO("FPU LM ERMS CPUID", "BUGS\t\t: X\n"), "erms=1 clwb=0", NULL },
+	/* What follows is no line of the kernel's */
+	{ CPUINFO("fpu lm cpuid erms", "What I tried : nothing\n"), "erms=1 clwb=? pni=?",
+	  "nothing shows that the list of flags is whole" },
 	/* Cut off: nothing behind the list, so its end may be missing, and the last word is half */
 	{ "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\nstepping\t: 8\n"
 	  "flags\t\t: fpu sse2 lm pni cpuid avx erms clflu",
-	  "erms=1 sse=0 clflushopt=? clwb=? xsaveopt=? fsrm=?", "is cut off in 'clflu'" },
+	  "erms=1 sse=? clflushopt=? clwb=? xsaveopt=? fsrm=?", "is cut off in 'clflu'" },
 	{ "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\nstepping\t: 8\n"
 	  "flags\t\t: fpu sse2 lm pni cpuid avx",
-	  "avx=? erms=?", "the text ends in flag 'avx', which may be cut" },
+	  "avx=? erms=?", "the list of flags ends in 'avx', which may be cut" },
 	/* Prose behind the list is none of it; dots say that something was cut */
 	{ CPUINFO("fpu lm cpuid erms\nThanks for looking", "bugs\t\t: x\n"), "erms=1 clwb=0",
 	  NULL },
-	{ CPUINFO("fpu lm cpuid erms\n[...]", "bugs\t\t: x\n"), "erms=1 clwb=? xsaveopt=? pni=0",
-	  "so it may be cut off" },
+	{ CPUINFO("fpu lm cpuid erms\n[...]", "bugs\t\t: x\n"), "erms=1 clwb=? xsaveopt=? pni=?",
+	  "nothing shows that the list of flags is whole" },
 	/* A sentence that mentions flags does not say that the CPU has them */
 	{ CPUINFO("fpu lm cpuid erms\nThanks, clwb or fsrm may matter.", "bugs\t\t: x\n"),
-	  "erms=1 clwb=? fsrm=? pni=0", "line 9: more prose than flags" },
+	  "erms=1 clwb=? fsrm=? pni=?", "line 9: more prose than flags" },
 	{ CPUINFO("fpu lm cpuid erms\nno clwb", ""), "erms=1 clwb=?", "more prose than flags" },
 	/* ibrs on Intel is the bit spec_ctrl */
 	{ CPUINFO("fpu lm cpuid ibrs ibpb stibp ssbd", "bugs\t\t: x\n"),
