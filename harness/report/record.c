@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/judge/judge.h"
 #include "harness/judge/trace.h"
 #include "harness/report/report.h"
 #include "images/protocol.h"
@@ -57,6 +58,16 @@ static json_t *seconds(double value)
 	return json_real((double)(int64_t)(value * 1e4 + 0.5) / 1e4);
 }
 
+/* A path under its key; a name that a program has for what it picks under KEY_name. */
+static void put_path(json_t *out, const char *key, const char *name_key, const char *path)
+{
+	const bool named = *path && !expectations_is_path(path);
+
+	json_object_set_new(out, key, named ? json_null() : string_or_null(path));
+	if (named)
+		json_object_set_new(out, name_key, string(path));
+}
+
 static json_t *write_pick(const struct pick *pick)
 {
 	json_t *out = json_object(), *depends = json_array();
@@ -68,8 +79,8 @@ static json_t *write_pick(const struct pick *pick)
 	json_object_set_new(out, "class", string(pick->class));
 	json_object_set_new(out, "size",
 			    pick->size_known ? json_integer((json_int_t)pick->size) : json_null());
-	json_object_set_new(out, "expected", string_or_null(pick->expected));
-	json_object_set_new(out, "says", string_or_null(pick->says));
+	put_path(out, "expected", "expected_name", pick->expected);
+	put_path(out, "says", "says_name", pick->says);
 	json_object_set_new(out, "does", string_or_null(pick->does));
 	json_object_set_new(out, "row", string_or_null(pick->row));
 	json_object_set_new(out, "executable", json_string(executable_names[executable]));
@@ -407,6 +418,10 @@ static void read_pick(struct reader *reader, struct pick *pick, json_t *from, si
 		pick->size = get_number(reader, from, "size", INT64_MAX);
 	GET_NULLABLE(reader, pick->expected, from, "expected");
 	GET_NULLABLE(reader, pick->says, from, "says");
+	if (json_object_get(from, "expected_name"))
+		GET_STRING(reader, pick->expected, from, "expected_name");
+	if (json_object_get(from, "says_name"))
+		GET_STRING(reader, pick->says, from, "says_name");
 	GET_NULLABLE(reader, pick->does, from, "does");
 	GET_NULLABLE(reader, pick->row, from, "row");
 	executable = json_string_value(get(reader, from, "executable"));

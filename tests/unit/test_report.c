@@ -149,6 +149,29 @@ START_TEST(what_is_written_is_read_alike)
 }
 END_TEST
 
+/* What a program calls its implementations is no path, and stands apart. */
+START_TEST(names_of_a_program_are_no_paths_of_a_record)
+{
+	struct cell_result *read = xcalloc(1, sizeof(*read));
+	struct cell_result *result = make("skylake", VERDICT_FAIL);
+	static const char name[] = "__memmove_avx_unaligned_erms_rtm";
+	CLEANUP_TEXT struct text text = { 0 };
+
+	strcpy(result->picks[0].expected, name);
+	strcpy(result->picks[0].says, "movnti");
+	record_write(&text, result);
+	ck_assert_ptr_nonnull(strstr(text.bytes, "\"expected\":null,\"expected_name\":"
+						 "\"__memmove_avx_unaligned_erms_rtm\","
+						 "\"says\":\"movnti\",\"does\""));
+	ck_assert_int_eq(record_read(read, text.bytes, text.length, NULL), 0);
+	ck_assert_str_eq(read->picks[0].expected, name);
+	ck_assert_str_eq(read->picks[0].says, "movnti");
+	cell_result_free(read);
+	free(read);
+	drop(result);
+}
+END_TEST
+
 START_TEST(hostile_strings_are_inert_in_a_record)
 {
 	struct cell_result *result = make("skylake-x", VERDICT_FAIL);
@@ -581,6 +604,7 @@ Suite *suite_report(void)
 
 	tcase_add_test(record, a_record_is_what_the_contract_says);
 	tcase_add_test(record, what_is_written_is_read_alike);
+	tcase_add_test(record, names_of_a_program_are_no_paths_of_a_record);
 	tcase_add_test(record, hostile_strings_are_inert_in_a_record);
 	tcase_add_test(record, what_is_no_record_is_refused);
 	tcase_add_test(record, bounds_of_a_record_hold);
