@@ -84,9 +84,21 @@ $(B)/libdispatch.a: $(DISPATCH_OBJ)
 # --- the harness and the program ------------------------------------------------------------------
 HARNESS_SRC := $(wildcard harness/*/*.c)
 HARNESS_OBJ := $(HARNESS_SRC:%.c=$(B)/host/%.o)
-$(B)/libharness.a: $(HARNESS_OBJ)
+$(B)/libharness.a: $(HARNESS_OBJ) $(B)/host/page.o
 	$(call brief,AR)
 	$(Q)rm -f $@ && ar rcsD $@ $^
+
+# The HTML report's style and script, as C.
+PAGE := harness/report/page/embed harness/report/page/page.css harness/report/page/page.js
+$(B)/page.c: $(PAGE)
+	@mkdir -p $(@D)
+	$(call brief,GEN)
+	$(Q)$(PAGE) >$@
+
+$(B)/host/page.o: $(B)/page.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call brief,CC)
+	$(Q)$(CC) $(HOST_CFLAGS) $(DEPGEN) -c -o $@ $<
 
 LAB_SRC := $(wildcard lab/*.c)
 LAB_OBJ := $(LAB_SRC:%.c=$(B)/host/%.o)

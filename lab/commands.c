@@ -71,6 +71,16 @@ const struct command lab_commands[] = {
 	  "table is that of this program; the lines are those of quirks.c of its tree.\n\n"
 	  "exit status: 0 nothing, or warnings and notes; 1 an error is found; 2 bad input.",
 	  lint_option_rows, command_lint },
+	{ "report", "DIR|FILE...", "make reports of results: shards merged, or two runs compared",
+	  "DIR is a results folder, FILE its results.jsonl or another file of records. Sources "
+	  "without common\n"
+	  "cells are shards of one run. Where a source has cells of those before it, it begins a "
+	  "second run, and\n"
+	  "the two are compared: by --output html, markdown or table.\n\n"
+	  "exit status: 0 the reports are written, whatever the verdicts are; 2 bad usage or "
+	  "input; 3 they could\n"
+	  "not be written. A torn last line of a killed run is left out, with a warning.",
+	  report_option_rows, command_report },
 	{ "doctor", "", "check what a run needs on this machine, with a remedy for what is missing",
 	  "exit status: 0 where 'run' would work, 3 where not.", doctor_option_rows,
 	  command_doctor },

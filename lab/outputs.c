@@ -54,24 +54,21 @@ static void add(struct outputs *outputs, const struct report_options *options, F
 	outputs->reports[outputs->count++].reporter = reporter_open(options, file ? file : stdout);
 }
 
-struct outputs *outputs_open(const struct run_options *options, size_t planned, bool verbose,
+struct outputs *outputs_open(const struct run_options *options, const struct report_options *about,
 			     struct error *err)
 {
 	struct outputs *outputs = xcalloc(1, sizeof(*outputs));
 	struct terminal terminal = terminal_of(stdout);
-	struct report_options report = {
-		.planned = planned,
-		.verbose = verbose,
-	};
+	struct report_options report = *about;
 	bool has_stdout = false;
 
-	outputs->summary.cells = planned;
+	outputs->summary.cells = about->planned;
 	for (size_t i = 0; i <= options->output_count; i++) {
 		bool extra = i == options->output_count;
 		const char *path = extra ? NULL : options->outputs[i].path;
 		FILE *file = NULL;
 
-		if (extra && has_stdout)
+		if (extra && (has_stdout || options->quiet))
 			break;
 		if (path) {
 			file = fopen(path, "we");

@@ -9,8 +9,9 @@ struct outputs;
 
 /* Whether every file that was asked for can be written, without writing it. */
 int outputs_check(const struct run_options *options, struct error *err);
-/* Opens the reports for a run of `planned` cells; without one on standard output, the default. */
-struct outputs *outputs_open(const struct run_options *options, size_t planned, bool verbose,
+/* Opens the reports of a run; without one on standard output, the default. about: its cells, its
+ * folder, what is asked of all reports; the rest follows from each output. */
+struct outputs *outputs_open(const struct run_options *options, const struct report_options *about,
 			     struct error *err);
 /* A cell that an earlier run had finished: in the reports, not in the rate of the progress line. */
 void outputs_earlier(struct outputs *outputs, const struct cell_result *result);

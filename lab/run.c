@@ -149,7 +149,13 @@ static int prepare(struct run *run, char *const *specs, size_t count, struct err
 	run->results = results_open(run->options.results, run->options.resume, &run->plan, err);
 	if (!run->results)
 		return -1;
-	run->outputs = outputs_open(&run->options, run->plan.count, run->lab->verbose, err);
+	run->outputs = outputs_open(&run->options,
+				    &(struct report_options){
+					    .planned = run->plan.count,
+					    .verbose = run->lab->verbose,
+					    .folder = results_path(run->results),
+				    },
+				    err);
 	return run->outputs ? 0 : -1;
 }
 

@@ -83,7 +83,7 @@ static int parse_shard(unsigned *shard, unsigned *shards, const char *text, stru
 	return parse_number(shard, first, 1, *shards, "--shard K/N, K", err);
 }
 
-static int parse_output(struct run_options *options, const char *text, struct error *err)
+int parse_output(struct run_options *options, const char *text, struct error *err)
 {
 	size_t length = strcspn(text, ":");
 	CLEANUP_FREE char *name = strndup(text, length);

@@ -30,7 +30,11 @@ struct run_options {
 	bool resume, strict, bisect;
 	struct output_request outputs[OUTPUTS_MAX];
 	size_t output_count;
+	bool quiet; /* nothing on standard output but what was asked for */
 };
+
+/* Adds one --output FORMAT[:FILE]. */
+int parse_output(struct run_options *options, const char *text, struct error *err);
 
 /* environment: getenv, or a test's. Returns as options_parse does. *options points into itself: it
  * must not be moved. */

@@ -5,7 +5,7 @@
 _quirklab()
 {
 	local cur prev word i command='' program=${COMP_WORDS[0]}
-	local global commands run replay list show cpuid cpuid_diff repro doctor
+	local global commands run replay list show cpuid cpuid_diff repro report doctor
 	global='--connect --verbose --help --version'
 	run='--image --subject --libc --silence --jobs --pack --shard --timeout-scale --kernel --append --emulator --accel
 		--results --resume --strict --bisect --output --help --version'
@@ -16,8 +16,9 @@ _quirklab()
 	cpuid_diff='--help --version'
 	repro='--image --strict --print-xml --print-qemu --shell --gdb --keep --against --op --no-boot
 		--kernel --emulator --accel --timeout-scale --help --version'
+	report='--output --help --version'
 	doctor='--help --version'
-	commands='run replay list show cpuid cpuid-diff repro doctor'
+	commands='run replay list show cpuid cpuid-diff repro report doctor'
 
 	COMPREPLY=()
 	cur=${COMP_WORDS[COMP_CWORD]}
@@ -68,6 +69,11 @@ _quirklab()
 		cpuid/-?*) word=$cpuid ;;
 		cpuid-diff/-?*) word=$cpuid_diff ;;
 		repro/-?*) word=$repro ;;
+		report/-*) word=$report ;;
+		report/*)
+			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+			return
+			;;
 		doctor/*) word=$doctor ;;
 		list/*) word='cpus models subjects operations' ;;
 		run/* | replay/* | show/* | cpuid/* | cpuid-diff/* | repro/*)

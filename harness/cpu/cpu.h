@@ -22,6 +22,8 @@ enum cpu_origin {
 
 struct cpu {
 	char name[CPU_NAME_MAX]; /* unique in a run; no '/' and no blank */
+	char spec[256]; /* what the user wrote for it, without edits, where the name does not
+			   mean it: a signature or a file; else "" */
 	enum cpu_origin origin;
 	char vendor[13];		  /* the 12 bytes of leaf 0 */
 	unsigned family, model, stepping; /* full numbers: family 0..270, model 0..255 */

@@ -410,6 +410,8 @@ static int add_signature(struct cpu_list *list, const struct signature *wanted,
 			wanted->family, wanted->model, wanted->family, wanted->model);
 	cpu = cpu_list_add(list);
 	cpu->origin = CPU_SIGNATURE;
+	snprintf(cpu->spec, sizeof(cpu->spec), "%s/%u:%u:%u", wanted->vendor, wanted->family,
+		 wanted->model, wanted->stepping);
 	memcpy(cpu->vendor, wanted->vendor, sizeof(cpu->vendor));
 	cpu->family = wanted->family;
 	cpu->model = wanted->model;
@@ -517,6 +519,8 @@ static int add_head(struct cpu_list *list, const char *head, const struct cpu_ta
 		return 0;
 	if (dump_read_cpu(cpu_list_add(list), head, err))
 		return -1;
+	if (strlen(head) < sizeof(list->cpus->spec))
+		strcpy(list->cpus[list->count - 1].spec, head);
 	dump_lay_over_model(&list->cpus[list->count - 1], &tables->models);
 	return 1;
 }

@@ -76,6 +76,7 @@ struct cell_result {
 	char run[64];
 	char cell[CPU_NAME_MAX + 64]; /* NAME/IMAGE/SUBJECT */
 	char name[CPU_NAME_MAX];
+	char spec[256]; /* as struct cpu has it */
 	char vendor[13];
 	char uarch[64]; /* of the catalogue; "" unknown */
 	unsigned family, model, stepping;

@@ -180,6 +180,7 @@ static void fill_identity(struct worker *worker, struct cell_result *result,
 	result->family = cpu->family;
 	result->model = cpu->model;
 	result->stepping = cpu->stepping;
+	snprintf(result->spec, sizeof(result->spec), "%s", cpu->spec);
 	snprintf(result->uarch, sizeof(result->uarch), "%s", cpu->uarch);
 	for (size_t i = 0; i < cpu->edit_count; i++)
 		result->edits[i] = xstrdup(cpu->edits[i]);

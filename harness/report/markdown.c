@@ -13,7 +13,7 @@ struct markdown_state {
 	size_t rows, left_out;
 };
 
-static void escaped(FILE *out, const char *bytes)
+void markdown_escaped(FILE *out, const char *bytes)
 {
 	char inert[1024];
 
@@ -49,27 +49,27 @@ static void row(void *context, const struct cell_result *result)
 	result_signature(signature, result);
 	bold = result->verdict == VERDICT_MISMATCH || result->verdict == VERDICT_SKIP ? "" : "**";
 	fprintf(state->out, "| %s%s%s | ", bold, verdict_name(result->verdict), bold);
-	escaped(state->out, result->name);
+	markdown_escaped(state->out, result->name);
 	fprintf(state->out, " | ");
-	escaped(state->out, result->vendor);
+	markdown_escaped(state->out, result->vendor);
 	fprintf(state->out, " %s | ", signature);
 	result_reason(&reason, result);
-	escaped(state->out, text_string(&reason));
+	markdown_escaped(state->out, text_string(&reason));
 	for (size_t i = 0; i < result->pick_count; i++) {
 		const struct pick *pick = &result->picks[i];
 
 		if (pick->verdict != VERDICT_FAIL)
 			continue;
 		fprintf(state->out, "%s", shown++ || reason.length ? "<br>" : "");
-		escaped(state->out, pick->operation);
+		markdown_escaped(state->out, pick->operation);
 		fprintf(state->out, "&#64;");
-		escaped(state->out, pick->class);
+		markdown_escaped(state->out, pick->class);
 		fprintf(state->out, ": expected ");
-		escaped(state->out, *pick->expected ? pick->expected : "-");
+		markdown_escaped(state->out, *pick->expected ? pick->expected : "-");
 		fprintf(state->out, ", says ");
-		escaped(state->out, *pick->says ? pick->says : "-");
+		markdown_escaped(state->out, *pick->says ? pick->says : "-");
 		fprintf(state->out, ", does ");
-		escaped(state->out, *pick->does ? pick->does : "-");
+		markdown_escaped(state->out, *pick->does ? pick->does : "-");
 	}
 	fprintf(state->out, " |\n");
 }

@@ -107,6 +107,8 @@ static json_t *write_cpu(const struct cell_result *result)
 	json_object_set_new(out, "stepping", json_integer(result->stepping));
 	json_object_set_new(out, "edits",
 			    strings((const char *const *)result->edits, result->edit_count));
+	if (*result->spec)
+		json_object_set_new(out, "spec", string(result->spec));
 	if (*result->uarch)
 		json_object_set_new(out, "uarch", string(result->uarch));
 	return out;
@@ -515,6 +517,8 @@ static void read_cpu(struct reader *reader, struct cell_result *result, json_t *
 
 	GET_STRING(reader, result->name, cpu, "name");
 	GET_STRING(reader, result->vendor, cpu, "vendor");
+	if (json_object_get(cpu, "spec"))
+		GET_STRING(reader, result->spec, cpu, "spec");
 	if (json_object_get(cpu, "uarch"))
 		GET_STRING(reader, result->uarch, cpu, "uarch");
 	result->family = (unsigned)get_number(reader, cpu, "family", 270);

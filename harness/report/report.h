@@ -38,11 +38,14 @@ bool report_format_find(const char *name, enum report_format *format);
 
 struct report_options {
 	enum report_format format;
-	size_t planned; /* cells, for TAP's plan */
-	bool colour;	/* table: escape sequences are wanted */
-	bool utf8;	/* table: symbols beyond ASCII are understood */
-	bool verbose;	/* table: a line for each cell that passed, however many there are */
-	unsigned width; /* table: columns of the terminal, at least 20 */
+	size_t planned;	    /* cells, for TAP's plan */
+	bool colour;	    /* table: escape sequences are wanted */
+	bool utf8;	    /* table: symbols beyond ASCII are understood */
+	bool verbose;	    /* table: a line for each cell that passed, however many there are */
+	unsigned width;	    /* table: columns of the terminal, at least 20 */
+	const char *folder; /* html: of results, with the cells' logs; NULL: none. Borrowed. */
+	char **unfinished;  /* html: the planned cells that have no result. Borrowed. */
+	size_t unfinished_count;
 };
 
 /* A writer of one format to one stream (borrowed). open -> cell... -> close. TAP and JSON Lines

@@ -48,11 +48,13 @@ void reporter_cell(struct reporter *reporter, const struct cell_result *result)
 
 		if (reporter->seen == reporter->room) {
 			reporter->room = reporter->room ? 2 * reporter->room : 64;
-			reporter->records = xrealloc(reporter->records,
-						     reporter->room * sizeof(*reporter->records));
+			reporter->kept =
+				xrealloc(reporter->kept, reporter->room * sizeof(*reporter->kept));
 		}
 		record_write(&record, result);
-		reporter->records[reporter->seen] = record.bytes;
+		reporter->kept[reporter->seen].record = record.bytes;
+		reporter->kept[reporter->seen].folder =
+			result->folder ? result->folder : reporter->options.folder;
 	}
 	reporter->seen++;
 	if (writer->cell)
@@ -71,8 +73,8 @@ int reporter_close(struct reporter *reporter, const struct summary *summary, str
 		result = error_set(err, ERROR_LAB, "the %s report could not be written: %s",
 				   writer->name, errno ? strerror(errno) : "output error");
 	for (size_t i = 0; writer->keeps && i < reporter->seen; i++)
-		free(reporter->records[i]);
-	free(reporter->records);
+		free(reporter->kept[i].record);
+	free(reporter->kept);
 	free(reporter);
 	return result;
 }
@@ -83,9 +85,7 @@ void reporter_each(struct reporter *reporter,
 	struct cell_result *result = xmalloc(sizeof(*result));
 
 	for (size_t i = 0; i < reporter->seen; i++) {
-		const char *record = reporter->records[i];
-
-		if (record_read(result, record, strlen(record), NULL) < 0)
+		if (kept_read(result, &reporter->kept[i]) < 0)
 			continue; /* record_write made it */
 		each(context, result);
 		cell_result_free(result);
@@ -93,58 +93,7 @@ void reporter_each(struct reporter *reporter,
 	free(result);
 }
 
-/* --- order -------------------------------------------------------------------------------------
- */
-
-struct sort_key {
-	char vendor[sizeof(((struct cell_result *)0)->vendor)];
-	unsigned family, model, stepping;
-	char cell[sizeof(((struct cell_result *)0)->cell)];
-	char *record;
-};
-
-static int compare_keys(const void *left, const void *right)
-{
-	const struct sort_key *a = left, *b = right;
-	int vendor = strcmp(a->vendor, b->vendor);
-
-	if (vendor)
-		return vendor;
-	if (a->family != b->family)
-		return a->family < b->family ? -1 : 1;
-	if (a->model != b->model)
-		return a->model < b->model ? -1 : 1;
-	if (a->stepping != b->stepping)
-		return a->stepping < b->stepping ? -1 : 1;
-	return strcmp(a->cell, b->cell);
-}
-
-struct key_list {
-	struct sort_key *keys;
-	size_t count;
-};
-
-static void add_key(void *context, const struct cell_result *result)
-{
-	struct key_list *list = context;
-	struct sort_key *key = &list->keys[list->count++];
-
-	key->family = result->family;
-	key->model = result->model;
-	key->stepping = result->stepping;
-	strcpy(key->vendor, result->vendor);
-	strcpy(key->cell, result->cell);
-}
-
 void reporter_sort(struct reporter *reporter)
 {
-	struct key_list list = { .keys = xcalloc(reporter->seen + 1, sizeof(*list.keys)) };
-
-	reporter_each(reporter, add_key, &list);
-	for (size_t i = 0; i < list.count; i++)
-		list.keys[i].record = reporter->records[i];
-	qsort(list.keys, list.count, sizeof(*list.keys), compare_keys);
-	for (size_t i = 0; i < list.count; i++)
-		reporter->records[i] = list.keys[i].record;
-	free(list.keys);
+	kept_sort(reporter->kept, reporter->seen);
 }

@@ -3,13 +3,13 @@
 #ifndef QUIRKLAB_HARNESS_REPORT_REPORTER_H
 #define QUIRKLAB_HARNESS_REPORT_REPORTER_H
 
-#include "harness/report/report.h"
+#include "harness/report/merge.h"
 
 struct reporter {
 	struct report_options options;
 	FILE *out;
-	size_t seen;	/* cells so far */
-	char **records; /* a record (JSON) for each, where the format is written at the end */
+	size_t seen;	   /* cells so far */
+	struct kept *kept; /* a record for each, where the format is written at the end */
 	size_t room;
 };
 
@@ -28,7 +28,7 @@ extern const struct report_writer table_writer, tap_writer, junit_writer, jsonl_
 void reporter_each(struct reporter *reporter,
 		   void (*each)(void *context, const struct cell_result *result), void *context);
 
-/* Sorts the kept records by vendor, family, model, stepping, name. */
+/* Sorts the kept records. */
 void reporter_sort(struct reporter *reporter);
 
 /* "fsrs" or "fsrs, clwb": the distinct names on which this cell's mismatches depend. */
@@ -36,6 +36,12 @@ void result_depends(struct text *out, const struct cell_result *result);
 
 /* One line why the verdict is what it is; "" for a pass. */
 void result_reason(struct text *out, const struct cell_result *result);
+
+/* The command that runs this cell again, alone: one line for a shell. */
+void result_command(struct text *out, const struct cell_result *result);
+
+/* What is written by a guest, a file or a user, for Markdown: inert, and no markup. */
+void markdown_escaped(FILE *out, const char *bytes);
 
 /* "6:85:4" */
 void result_signature(char out[32], const struct cell_result *result);

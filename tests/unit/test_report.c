@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/report/report.h"
+#include "harness/report/page.h"
 #include "harness/util/cleanup.h"
 
 Suite *suite_report(void);
@@ -439,23 +439,67 @@ START_TEST(junit)
 }
 END_TEST
 
+/* What stands between two marks, the marks themselves left out. The caller frees. */
+static char *between(const char *bytes, const char *from, const char *to)
+{
+	const char *start = strstr(bytes, from), *end;
+
+	ck_assert_msg(start != NULL, "no %s", from);
+	start += strlen(from);
+	end = strstr(start, to);
+	ck_assert_msg(end != NULL, "no %s", to);
+	return strndup(start, (size_t)(end - start));
+}
+
 START_TEST(html)
 {
 	CLEANUP_FREE char *bytes = report((struct report_options){ .format = FORMAT_HTML });
+	CLEANUP_FREE char *policy = between(bytes, "Content-Security-Policy\" content=\"", "\">");
+	CLEANUP_FREE char *style = between(bytes, "<style>", "</style>");
+	CLEANUP_FREE char *body = between(bytes, "</head>", "<script>");
 	htmlDocPtr document =
 		htmlReadMemory(bytes, (int)strlen(bytes), NULL, NULL,
 			       HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET);
 
-	check_inert(bytes);
+	check_inert(body); /* all that is not of the program itself */
 	ck_assert_ptr_nonnull(document);
-	ck_assert_double_eq(number(document, "count(//details)"), 8);
-	ck_assert_double_eq(number(document, "count(//script)"), 0);
+	ck_assert_double_eq(number(document, "count(//noscript//td[1])"), 8);
+	ck_assert_double_eq(number(document, "count(//script)"), 2);
+	ck_assert_double_eq(number(document, "count(//script[@type='application/json'])"), 1);
 	ck_assert_double_eq(number(document, "count(//style)"), 1);
 	ck_assert_double_eq(number(document, "count(//*[@src or @href or @style])"), 0);
-	ck_assert_ptr_nonnull(
-		strstr(bytes, "Content-Security-Policy\" content=\"default-src 'none'; "));
-	ck_assert_ptr_null(strstr(bytes, "<script"));
+	ck_assert_ptr_eq(strstr(policy, "default-src 'none'; style-src 'sha256-"), policy);
+	ck_assert_ptr_nonnull(strstr(policy, page_style.hash));
+	ck_assert_ptr_nonnull(strstr(policy, page_script.hash));
+	ck_assert_ptr_null(strstr(policy, "unsafe"));
+	ck_assert_uint_eq(count_of(bytes, "<script"), 2);
+	ck_assert_uint_eq(strlen(style), page_style.length);
+	ck_assert(!memcmp(style, page_style.bytes, page_style.length));
 	xmlFreeDoc(document);
+}
+END_TEST
+
+/* The hostile cell's strings come out of the data as they are, and never were markup. */
+START_TEST(html_data)
+{
+	CLEANUP_FREE char *bytes = report((struct report_options){ .format = FORMAT_HTML });
+	CLEANUP_FREE char *text = between(bytes, "id=\"data\">", "</script>");
+	json_t *data = json_loads(text, 0, NULL), *cells, *cell, *found = NULL;
+	size_t i;
+
+	ck_assert_ptr_nonnull(data);
+	ck_assert_ptr_null(strpbrk(text, "<>&'"));
+	cells = json_object_get(json_array_get(json_object_get(data, "runs"), 0), "cells");
+	ck_assert_uint_eq(json_array_size(cells), 8);
+	json_array_foreach(cells, i, cell) if (strstr(json_string_value(json_array_get(cell, 8)),
+						      "script")) found = cell;
+	ck_assert_ptr_nonnull(found);
+	ck_assert_str_eq(json_string_value(json_array_get(found, 8)),
+			 "\\x1b[2J<script>alert(1)</script>&\"'|`\\x0a# not ok");
+	/* Eight cells of equal CPUs and hosts, but for what their verdicts bring along. */
+	ck_assert_uint_eq(json_array_size(json_object_get(data, "hosts")), 1);
+	ck_assert_uint_eq(json_array_size(json_object_get(data, "lists")), 4);
+	json_decref(data);
 }
 END_TEST
 
@@ -618,6 +662,7 @@ Suite *suite_report(void)
 	tcase_add_test(formats, json_lines);
 	tcase_add_test(formats, junit);
 	tcase_add_test(formats, html);
+	tcase_add_test(formats, html_data);
 	tcase_add_test(formats, markdown);
 	tcase_add_test(formats, table_plain);
 	tcase_add_test(formats, table_in_colour);
