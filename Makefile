@@ -140,9 +140,11 @@ DATADIR    = $(DESTDIR)$(PREFIX)/share/quirklab
 LIBEXECDIR = $(DESTDIR)$(PREFIX)/libexec/quirklab
 MANDIR     = $(DESTDIR)$(PREFIX)/share/man/man1
 COMPDIR    = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+INCLUDEDIR = $(DESTDIR)$(PREFIX)/include
 
 install: all
-	install -d $(BINDIR) $(DATADIR)/cpu-models/expect $(LIBEXECDIR)/images $(MANDIR) $(COMPDIR)
+	install -d $(BINDIR) $(DATADIR)/cpu-models/expect $(LIBEXECDIR)/images $(MANDIR) $(COMPDIR) \
+		$(INCLUDEDIR)
 	install -m 755 $(B)/quirklab $(BINDIR)/quirklab
 	install -m 644 $(wildcard cpu-models/*.tsv) $(DATADIR)/cpu-models
 	install -m 644 $(wildcard cpu-models/expect/*.tsv) $(DATADIR)/cpu-models/expect
@@ -150,9 +152,11 @@ install: all
 	install -m 755 $(B)/images/agent $(LIBEXECDIR)/images/agent
 	install -m 644 docs/quirklab.1 $(MANDIR)/quirklab.1
 	install -m 644 docs/completion/quirklab.bash $(COMPDIR)/quirklab
+	install -m 644 tests/subjects/quirklab.h $(INCLUDEDIR)/quirklab.h
 
 uninstall:
-	rm -rf $(BINDIR)/quirklab $(DATADIR) $(LIBEXECDIR) $(MANDIR)/quirklab.1 $(COMPDIR)/quirklab
+	rm -rf $(BINDIR)/quirklab $(DATADIR) $(LIBEXECDIR) $(MANDIR)/quirklab.1 $(COMPDIR)/quirklab \
+		$(INCLUDEDIR)/quirklab.h
 
 clean:
 	rm -rf $(B)

@@ -110,38 +110,57 @@ static void keep(struct output *output, const struct piece *kind, const uint8_t 
 	}
 }
 
-static void keep_line(struct output *output, enum output_stream stream, bool ends)
+/* A line, or a piece of one; ends: with it the line does. */
+static void keep_line(struct output *output, enum output_stream stream, const uint8_t *line,
+		      size_t length, bool ends)
 {
-	const size_t number = (size_t)stream - 1;
-	const uint8_t *line = output->lines[number].bytes;
-	size_t length = output->lines[number].length;
+	bool *torn = &output->lines[stream - 1].torn;
 	struct piece kind = { .stream = (uint8_t)stream };
 
-	kind.verdict = stream == OUTPUT_STANDARD && !output->lines[number].torn &&
-		       is_verdict(line, length);
+	kind.verdict = stream == OUTPUT_STANDARD && !*torn && is_verdict(line, length);
 	keep(output, &kind, line, length);
+	*torn = !ends;
+}
+
+static void keep_started(struct output *output, enum output_stream stream, bool ends)
+{
+	const size_t number = (size_t)stream - 1;
+
+	keep_line(output, stream, output->lines[number].bytes, output->lines[number].length, ends);
 	output->lines[number].length = 0;
-	output->lines[number].torn = !ends;
+}
+
+/* Of a line whose beginning, or all of it, is not kept yet; returns how many bytes were taken. */
+static size_t add_part(struct output *output, enum output_stream stream, const uint8_t *from,
+		       size_t length)
+{
+	const size_t number = (size_t)stream - 1;
+	const uint8_t *newline = memchr(from, '\n', length);
+	size_t part = newline ? (size_t)(newline - from) + 1 : length;
+	size_t room = LINE_MAX_BYTES - output->lines[number].length;
+
+	/* A whole line, and one that is too long, need no copy. */
+	if (!output->lines[number].length && (newline || output->lines[number].torn)) {
+		keep_line(output, stream, from, part, newline);
+		return part;
+	}
+	if (part > room)
+		part = room;
+	memcpy(output->lines[number].bytes + output->lines[number].length, from, part);
+	output->lines[number].length += part;
+	if (part == room || from[part - 1] == '\n')
+		keep_started(output, stream, from[part - 1] == '\n');
+	return part;
 }
 
 void output_add(struct output *output, enum output_stream stream, const void *bytes, size_t length)
 {
-	const size_t number = (size_t)stream - 1;
 	const uint8_t *from = bytes;
 
 	output->written += length;
 	while (length) {
-		const uint8_t *newline = memchr(from, '\n', length);
-		size_t part = newline ? (size_t)(newline - from) + 1 : length;
-		size_t room = LINE_MAX_BYTES - output->lines[number].length;
-		bool ends = newline && part <= room;
+		size_t part = add_part(output, stream, from, length);
 
-		if (part > room)
-			part = room;
-		memcpy(output->lines[number].bytes + output->lines[number].length, from, part);
-		output->lines[number].length += part;
-		if (ends || part == room)
-			keep_line(output, stream, ends);
 		from += part;
 		length -= part;
 	}
@@ -155,7 +174,7 @@ uint64_t output_send(struct output *output, struct report *report)
 
 	for (int stream = OUTPUT_STANDARD; stream <= OUTPUT_ERRORS; stream++)
 		if (output->lines[stream - 1].length)
-			keep_line(output, stream, true);
+			keep_started(output, stream, true);
 	for (at = 0; at < output->end; at += sizeof(piece) + piece.length) {
 		memcpy(&piece, output->kept + at, sizeof(piece));
 		verdicts += piece.verdict ? piece.length : 0;
