@@ -33,7 +33,7 @@ HOST_CFLAGS = -std=gnu17 $(OPT) $(WARN) $(SANITIZE) -I. -D_GNU_SOURCE -pthread \
 	-DQUIRKLAB_DATADIR='"$(PREFIX)/share/quirklab"' \
 	-DQUIRKLAB_LIBEXECDIR='"$(PREFIX)/libexec/quirklab"' \
 	$(LIB_CFLAGS)
-HOST_LIBS   = $(SANITIZE) $(LIB_LIBS) -lZydis -pthread
+HOST_LIBS   = $(SANITIZE) $(LIB_LIBS) -lZydis -pthread -lm
 # The dispatcher, freestanding: no libc, no SSE registers behind its back, no tail of its own. gcc
 # needs to be told not to make a call of memset out of a loop; to clang -fno-builtin says it.
 NO_IDIOMS  := $(shell $(CC) -Werror -fno-tree-loop-distribute-patterns -xc -fsyntax-only /dev/null \

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs paths over memory, on pinned threads, and says how many bytes a second each does. */
+#ifndef QUIRKLAB_HARNESS_MEASURE_MEASURE_H
+#define QUIRKLAB_HARNESS_MEASURE_MEASURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "harness/measure/statistics.h"
+#include "harness/util/error.h"
+
+#define MEASURE_THREADS_MAX 256
+
+/* One way to do one thing to memory; the caller's table. */
+struct measured_path {
+	const char *operation, *path; /* names, for the caller */
+	/* Works on `bytes` bytes at `to`, which is page-aligned; from: as many readable bytes
+	 * elsewhere. */
+	void (*work)(void *to, const void *from, size_t bytes);
+	size_t unit; /* work() is called for so many bytes at a time; 0: for the whole extent */
+	bool reads;  /* `from` is used */
+};
+
+enum measure_pages {
+	MEASURE_PAGES_HUGE,  /* as far as the kernel grants them */
+	MEASURE_PAGES_SMALL, /* 4 KiB */
+};
+
+struct measure_options {
+	unsigned threads; /* the most that any cell uses: 1..MEASURE_THREADS_MAX */
+	size_t bytes;	  /* the largest extent of a thread */
+	enum measure_pages pages;
+	bool reads;   /* some path copies: a source as large as the extent is needed */
+	void *memory; /* where thread 0 writes instead (a DAX mapping); NULL: ordinary memory */
+	double sample_seconds; /* how long a run lasts at least, by repeating what is shorter */
+};
+
+/* The memory and the threads. ERROR_LAB where there is not enough of either. */
+struct measure;
+struct measure *measure_open(const struct measure_options *options, struct error *err);
+void measure_close(struct measure *measure);
+/* The share of the memory that is in huge pages, 0..1. */
+double measure_huge(const struct measure *measure);
+
+/* What was measured of one path with one extent and number of threads. */
+struct measured {
+	const struct measured_path *path;
+	size_t bytes; /* of each thread */
+	unsigned threads;
+	double gb_per_s[STATISTICS_SAMPLES_MAX]; /* of all threads together, 1e9 bytes a second */
+	size_t runs;
+	unsigned disturbed; /* runs that were thrown away, since something else had the CPU */
+	bool noisy;	    /* so many were that the rest says little */
+};
+
+/*
+ * `runs` runs of each of the cells in turn, after a warm-up of each; the cells share extent and
+ * number of threads. A run that was disturbed is repeated, at most as often as there are runs. Ends
+ * early, with fewer runs, where `stop` (NULL: never) says so.
+ */
+int measure_cells(struct measure *measure, struct measured *cells, size_t count, unsigned runs,
+		  bool (*stop)(void *context), void *context, struct error *err);
+
+#endif

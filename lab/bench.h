@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* quirklab bench: every path of the dispatcher that this machine's CPU can execute, measured. */
+#ifndef QUIRKLAB_LAB_BENCH_H
+#define QUIRKLAB_LAB_BENCH_H
+
+#include <stdio.h>
+#include "harness/measure/measure.h"
+#include "harness/util/text.h"
+#include "lab/lab.h"
+#include "tests/dispatch/dispatch.h"
+
+#define BENCH_SIZES_MAX	  16
+#define BENCH_THREADS_MAX 16 /* different numbers of threads */
+#define BENCH_PATHS_MAX	  8  /* of one operation */
+
+/* What a difference must exceed, whatever its certainty, and that certainty. */
+#define BENCH_MARGIN	 0.05
+#define BENCH_CONFIDENCE 0.99
+
+/* One operation: its paths that this CPU can execute; the first is the reference, the one that the
+ * dispatcher takes where nothing speaks for another. */
+struct bench_operation {
+	const char *name;
+	struct measured_path paths[BENCH_PATHS_MAX];
+	size_t path_count;
+};
+#define BENCH_OPERATIONS_MAX 8
+
+/* The operations with what this CPU can execute; returns how many. */
+size_t bench_operations(struct bench_operation *out, const struct dispatch_cpu *cpu);
+
+struct bench_machine {
+	struct dispatch_cpu cpu;
+	char brand[49], kernel[65], hypervisor[13]; /* hypervisor: "" for none */
+	unsigned cpus;				    /* that this process may use */
+};
+
+/* One line of the table: a path with one extent and number of threads. */
+struct bench_line {
+	struct measured measured;
+	struct statistics statistics; /* count 0: no run was good */
+	bool reference;
+	bool compared; /* the fields below are valid */
+	struct comparison comparison;
+	enum conclusion conclusion;
+};
+
+struct bench_result {
+	struct bench_machine machine;
+	double huge; /* share of the memory in huge pages */
+	unsigned runs;
+	double seconds; /* that it took */
+	bool late;	/* --seconds was over before everything was measured */
+	struct bench_line *lines;
+	size_t line_count;
+};
+
+/* Whether the times of this machine mean anything, and who it is. ERROR_LAB under an emulator. */
+int bench_machine_read(struct bench_machine *machine, struct error *err);
+
+/* Compares the lines of one group (the same operation, extent and threads) with its reference. */
+void bench_compare(struct bench_line *lines, size_t count);
+
+void bench_size_text(char *out, size_t room, size_t bytes); /* "4 KiB", "260 MiB" */
+
+void bench_print(FILE *out, const struct bench_result *result);
+void bench_print_json(const struct bench_result *result);
+
+/* The quirk row that follows from the measurements, or why none does, in C and words. */
+void bench_suggest(struct text *out, const struct bench_result *result);
+
+/* Adds the measurements to evidence.tsv, whole or not at all. *added: how many rows. */
+int bench_write_evidence(const char *path, const struct bench_result *result, size_t *added,
+			 struct error *err);
+
+#endif
