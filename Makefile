@@ -113,7 +113,8 @@ $(B)/cpu-models: | $(B)/flags
 # --- guests ---------------------------------------------------------------------------------------
 include images/bare/rules.mk
 include images/linux/rules.mk
-images: $(B)/images/bare.elf $(B)/images/agent
+include images/disk/rules.mk
+images: $(B)/images/bare.elf $(B)/images/agent $(DISK)
 
 # --- packages -------------------------------------------------------------------------------------
 deps:
@@ -149,7 +150,7 @@ install: all
 	install -m 644 $(wildcard cpu-models/*.tsv) $(DATADIR)/cpu-models
 	install -m 644 $(wildcard cpu-models/expect/*.tsv) $(DATADIR)/cpu-models/expect
 	install -m 644 $(B)/images/bare.elf $(LIBEXECDIR)/images/bare.elf
-	install -m 755 $(B)/images/agent $(LIBEXECDIR)/images/agent
+	install -m 755 $(B)/images/agent $(DISK) $(LIBEXECDIR)/images
 	install -m 644 docs/quirklab.1 $(MANDIR)/quirklab.1
 	install -m 644 docs/completion/quirklab.bash $(COMPDIR)/quirklab
 	install -m 644 tests/subjects/quirklab.h $(INCLUDEDIR)/quirklab.h

@@ -14,14 +14,23 @@
 #include "harness/util/file.h"
 #include "harness/util/paths.h"
 
+/* Caller frees. */
+static char *find_agent(struct error *err)
+{
+	char *agent = path_image("agent");
+
+	if (access(agent, R_OK) == 0)
+		return agent;
+	error_set(err, ERROR_LAB, "%s: %s: 'make images' builds it", agent, strerror(errno));
+	free(agent);
+	return NULL;
+}
+
 static int write_agent(const char *path, const struct payload *payload, struct error *err)
 {
-	CLEANUP_FREE char *agent = path_image("agent");
+	CLEANUP_FREE char *agent = find_agent(err);
 
-	if (access(agent, R_OK) < 0)
-		return error_set(err, ERROR_LAB, "%s: %s: 'make images' builds it", agent,
-				 strerror(errno));
-	return initramfs_write(path, agent, payload, err);
+	return agent ? initramfs_write(path, agent, payload, err) : -1;
 }
 
 /* A folder younger than this may belong to a run that has not locked it yet. */
@@ -47,28 +56,36 @@ static void sweep(const char *base)
 	globfree(&found);
 }
 
-/* Without a place: into a folder that QEMU's own user can search, for this run alone. */
-static int write_initramfs(struct images *images, struct error *err)
+/* A folder for this run alone, that QEMU's own user can search. */
+static int make_folder(struct images *images, struct error *err)
 {
-	const char *base = getenv("TMPDIR");
+	const char *tmp = getenv("TMPDIR");
+	CLEANUP_FREE char *base = realpath(tmp && *tmp ? tmp : "/tmp", NULL);
 	char *folder;
 
+	if (!base)
+		return error_set(err, ERROR_LAB, "TMPDIR: %s: %s", tmp, strerror(errno));
+	sweep(base);
+	folder = xasprintf("%s/quirklab-initramfs.XXXXXX", base);
+	if (!mkdtemp(folder) || chmod(folder, 0755) < 0) {
+		error_set(err, ERROR_LAB, "%s: %s", folder, strerror(errno));
+		free(folder);
+		return -1;
+	}
+	images->folder = folder;
+	images->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (images->lock >= 0)
+		flock(images->lock, LOCK_SH);
+	return 0;
+}
+
+static int write_initramfs(struct images *images, struct error *err)
+{
 	images->initrd = images->place;
 	if (!images->place) {
-		if (!base || !*base)
-			base = "/tmp";
-		sweep(base);
-		folder = xasprintf("%s/quirklab-initramfs.XXXXXX", base);
-		if (!mkdtemp(folder) || chmod(folder, 0755) < 0) {
-			error_set(err, ERROR_LAB, "%s: %s", folder, strerror(errno));
-			free(folder);
+		if (make_folder(images, err) < 0)
 			return -1;
-		}
-		images->folder = folder;
-		images->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (images->lock >= 0)
-			flock(images->lock, LOCK_SH);
-		images->initrd = images->made = xasprintf("%s/initramfs", folder);
+		images->initrd = images->made = xasprintf("%s/initramfs", images->folder);
 	}
 	return images->write ? images->write(images->initrd, err)
 			     : write_agent(images->initrd, images->payload, err);
@@ -90,9 +107,32 @@ int images_find(struct images *images, enum guest_image image, const char *kerne
 	return image == GUEST_LINUX ? write_initramfs(images, err) : 0;
 }
 
+int images_find_disk(struct images *images, const char *file, const struct plan_options *plan,
+		     struct connection *connection, struct error *err)
+{
+	CLEANUP_FREE char *agent = find_agent(err);
+	struct disk_request request = {
+		.image = file,
+		.agent = agent,
+		.payload = plan->payload,
+		.kernel = plan->kernel,
+		.full_boot = plan->full_boot,
+	};
+
+	if (!agent || make_folder(images, err) < 0)
+		return -1;
+	connection_guard_folder(images->folder);
+	images->guarded = true;
+	request.folder = images->folder;
+	return disk_prepare(&images->disk, connection, &request, err);
+}
+
 void images_free(struct images *images)
 {
+	disk_free(&images->disk);
 	if (images->folder) {
+		if (images->guarded)
+			connection_unguard_folder(images->folder);
 		folder_remove(images->folder, NULL);
 		if (images->lock >= 0)
 			close(images->lock);

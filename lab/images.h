@@ -4,7 +4,9 @@
 #ifndef QUIRKLAB_LAB_IMAGES_H
 #define QUIRKLAB_LAB_IMAGES_H
 
+#include "harness/guest/disk.h"
 #include "harness/guest/guest.h"
+#include "harness/plan/plan.h"
 
 struct images {
 	const char *kernel;	       /* what was asked for, or found */
@@ -15,11 +17,17 @@ struct images {
 		     struct error *err); /* set before: makes it; NULL: the agent */
 	char *found, *folder, *made;	 /* owned; the folder goes with images_free */
 	int lock;			 /* held on the folder while this run lives; -1: none */
+	struct disk disk;		 /* of a distribution's image */
+	bool guarded;			 /* the supervisor knows the folder */
 };
 
 /* kernel: the user's, or NULL: the built bare image, the newest installed kernel. */
 int images_find(struct images *images, enum guest_image image, const char *kernel,
 		struct error *err);
+/* A distribution's image, prepared for this run alone. The connection has to be open. */
+int images_find_disk(struct images *images, const char *file, const struct plan_options *plan,
+		     struct connection *connection, struct error *err);
+/* Before the last connection is closed. */
 void images_free(struct images *images);
 
 #endif

@@ -65,7 +65,8 @@ static int check_input(struct run *run, struct error *err)
 {
 	const struct plan_options *plan = &run->options.plan;
 
-	if (check_file("--kernel", plan->kernel, R_OK, err) < 0 ||
+	if ((plan->image == GUEST_DISK && disk_check(run->options.image_file, err) < 0) ||
+	    check_file("--kernel", plan->kernel, R_OK, err) < 0 ||
 	    (plan->kernel && kernel_check(plan->kernel, plan->image, err) < 0) ||
 	    check_file("--emulator", run->options.emulator, X_OK, err) < 0 ||
 	    outputs_check(&run->options, err) < 0 || check_expectations(plan, err) < 0 ||
@@ -109,6 +110,8 @@ static int find_images(struct run *run, struct error *err)
 {
 	struct plan_options *plan = &run->options.plan;
 
+	if (plan->image == GUEST_DISK)
+		return 0; /* its preparation is half a minute's work: at the end */
 	run->images.payload = plan->payload;
 	if (images_find(&run->images, plan->image, plan->kernel, err) < 0)
 		return -1;
@@ -123,7 +126,7 @@ static int check_cpus(struct run *run, struct error *err)
 {
 	const struct hypervisor *hypervisor = connection_hypervisor(run->connections[0]);
 	const enum realise_guest guest =
-		run->options.plan.image == GUEST_LINUX ? REALISE_LINUX : REALISE_BARE;
+		run->options.plan.image == GUEST_BARE ? REALISE_BARE : REALISE_LINUX;
 
 	for (size_t i = 0; i < run->cpus.count; i++) {
 		CLEANUP_FREE struct realised *realised = xcalloc(1, sizeof(*realised));
@@ -136,6 +139,27 @@ static int check_cpus(struct run *run, struct error *err)
 	return 0;
 }
 
+/* Of all connections the first tells whether it can be used: the files are of this machine. */
+static int prepare_disk(struct run *run, struct error *err)
+{
+	struct plan_options *plan = &run->options.plan;
+	const struct disk *disk = &run->images.disk;
+
+	if (plan->image != GUEST_DISK)
+		return 0;
+	if (images_find_disk(&run->images, run->options.image_file, plan, run->connections[0],
+			     err) < 0)
+		return -1;
+	plan->disk = disk->image;
+	plan->kernel = disk->kernel;
+	plan->initrd = disk->initrd;
+	plan->root = disk->words;
+	if (run->lab->verbose)
+		fprintf(stderr, "quirklab: %s: %s, kernel %s\n", run->options.image_file,
+			disk->system, disk->release);
+	return 0;
+}
+
 static int prepare(struct run *run, char *const *specs, size_t count, struct error *err)
 {
 	bool models = cpus_want_models(specs, count);
@@ -144,7 +168,8 @@ static int prepare(struct run *run, char *const *specs, size_t count, struct err
 	if (check_input(run, err) < 0 || (!models && make_plan(run, specs, count, err) < 0) ||
 	    find_images(run, err) < 0 || open_connections(run, err) < 0 ||
 	    (models && make_plan(run, specs, count, err) < 0) ||
-	    cpus_check_models(&run->cpus, run->connections[0], err) < 0 || check_cpus(run, err) < 0)
+	    cpus_check_models(&run->cpus, run->connections[0], err) < 0 ||
+	    check_cpus(run, err) < 0 || prepare_disk(run, err) < 0)
 		return -1;
 	run->results = results_open(run->options.results, run->options.resume, &run->plan, err);
 	if (!run->results)
@@ -233,13 +258,13 @@ static int exit_status(const struct run_options *options, const struct summary *
 
 static void release(struct run *run)
 {
+	images_free(&run->images);
 	for (size_t i = 0; i < run->connection_count; i++)
 		connection_close(run->connections[i]);
 	results_close(run->results);
 	plan_free(&run->plan);
 	cpu_list_free(&run->cpus);
 	cpu_tables_free(&run->tables);
-	images_free(&run->images);
 	run_options_free(&run->options);
 	free(run);
 }

@@ -25,6 +25,7 @@ enum {
 	OPT_SHARD,
 	OPT_TIMEOUT_SCALE,
 	OPT_KERNEL,
+	OPT_FULL_BOOT,
 	OPT_APPEND,
 	OPT_EMULATOR,
 	OPT_ACCEL,
@@ -36,7 +37,11 @@ enum {
 
 const struct option_row run_option_rows[] = {
 	{ OPT_IMAGE, "image", "IMAGE",
-	  "what boots: bare (our own small guest, the default), or linux" },
+	  "what boots: bare (our own small guest, the default), linux, or the\n"
+	  "qcow2 or raw image of a distribution, which is never written" },
+	{ OPT_FULL_BOOT, "full-boot", NULL,
+	  "with --image FILE: under the image's own init, as a service, instead\n"
+	  "of in place of it" },
 	{ OPT_SUBJECT, "subject", "SUBJECT",
 	  "whose choices are judged: dispatch (the default); linux: what the\n"
 	  "kernel that boots has patched itself; glibc; or a program's path, with\n"
@@ -112,6 +117,26 @@ int parse_output(struct run_options *options, const char *text, struct error *er
 	return 0;
 }
 
+/* What is none of the words is a file; its name, as far as it can be one of a folder, goes into the
+ * cells' names. */
+static int take_disk(struct run_options *options, const char *path, struct error *err)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_-+.";
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+
+	if (!strchr(path, '/') && access(path, F_OK) < 0)
+		return error_set(err, ERROR_INPUT,
+				 "--image '%s': bare, linux or a file was expected", path);
+	options->plan.image = GUEST_DISK;
+	options->image_file = path;
+	snprintf(options->disk_name, sizeof(options->disk_name), "%s", name);
+	for (char *at = options->disk_name; *at; at++)
+		if (!strchr(plain, *at) || (at == options->disk_name && *at == '.'))
+			*at = '_';
+	return 0;
+}
+
 static int each_option(void *state, int key, const char *argument, struct error *err)
 {
 	static const char *const images[] = {
@@ -126,10 +151,14 @@ static int each_option(void *state, int key, const char *argument, struct error 
 
 	switch (key) {
 	case OPT_IMAGE:
-		if (parse_word(&word, argument, images, "image", err) < 0)
-			return -1;
-		plan->image = (enum guest_image)word;
 		options->image_given = true;
+		if (parse_word(&word, argument, images, "image", err) == 0)
+			plan->image = (enum guest_image)word;
+		else
+			return take_disk(options, argument, err);
+		break;
+	case OPT_FULL_BOOT:
+		plan->full_boot = true;
 		break;
 	case OPT_SUBJECT:
 		return subject_find(&options->subject, argument, err);
@@ -292,11 +321,15 @@ static int settle_image(struct run_options *options, struct error *err)
 	if (plan->kind != SUBJECT_DISPATCH && !options->image_given)
 		plan->image = GUEST_LINUX;
 	if (plan->kind != SUBJECT_DISPATCH && plan->image == GUEST_BARE)
-		return error_set(err, ERROR_INPUT, "--subject %s: it needs --image linux",
+		return error_set(err, ERROR_INPUT, "--subject %s: it needs --image linux or FILE",
 				 options->subject.path ? options->subject.path : plan->subject);
 	if (settle_libc(options, err) < 0)
 		return -1;
-	if (plan->append && plan->image != GUEST_LINUX)
+	if (plan->image == GUEST_DISK)
+		plan->disk_name = options->disk_name;
+	if (plan->full_boot && plan->image != GUEST_DISK)
+		return error_set(err, ERROR_INPUT, "--full-boot: it needs --image FILE");
+	if (plan->append && plan->image == GUEST_BARE)
 		return error_set(err, ERROR_INPUT, "--append: only Linux guests have such words");
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "harness/guest/clock.h"
 #include "harness/guest/connection_internal.h"
 #include "harness/guest/deadline.h"
+#include "harness/guest/disk.h"
 #include "harness/guest/domain.h"
 #include "harness/guest/guest.h"
 #include "harness/guest/qemu_log.h"
@@ -62,10 +63,17 @@ static int open_ports(struct boot *boot, struct error *err)
 static int create_domain(struct boot *boot, struct error *err)
 {
 	struct connection *connection = boot->connection;
-	CLEANUP_FREE char *xml =
-		boot_plan_xml(connection, boot->request, boot->name, boot->pipes, err);
+	const struct guest_request *request = boot->request;
+	CLEANUP_FREE char *xml = NULL;
 	unsigned flags = VIR_DOMAIN_START_PAUSED;
 
+	if (request->disk) {
+		boot->result->overlay = disk_overlay(request->disk, boot->name, err);
+		if (!boot->result->overlay)
+			return -1;
+	}
+	xml = boot_plan_xml(connection, request, boot->name, boot->pipes, boot->result->overlay,
+			    err);
 	if (!xml)
 		return -1;
 	if (boot->pipes && open_ports(boot, err) < 0)
@@ -226,5 +234,9 @@ void guest_result_free(struct guest_result *result)
 	text_free(&result->report);
 	text_free(&result->console);
 	text_free(&result->qemu);
+	text_free(&result->logs);
+	if (result->overlay)
+		unlink(result->overlay);
+	free(result->overlay);
 	*result = (struct guest_result){ 0 };
 }

@@ -23,7 +23,7 @@ char *boot_place(struct connection *connection, const char *path, struct error *
 }
 
 char *boot_plan_xml(struct connection *connection, const struct guest_request *request,
-		    const char *name, const char *pipes, struct error *err)
+		    const char *name, const char *pipes, const char *disk, struct error *err)
 {
 	CLEANUP_FREE char *kernel = NULL, *initrd = NULL;
 	struct domain_plan plan = {
@@ -46,6 +46,7 @@ char *boot_plan_xml(struct connection *connection, const struct guest_request *r
 		if (!initrd)
 			return NULL;
 	}
+	plan.disk = disk;
 	plan.kernel = kernel;
 	plan.initrd = initrd;
 	return domain_xml(&plan, err);

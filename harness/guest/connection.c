@@ -164,6 +164,16 @@ struct connection *connection_open(const struct connection_options *options, str
 	return connection;
 }
 
+void connection_guard_folder(const char *path)
+{
+	supervisor_add_root(process_supervisor(), path);
+}
+
+void connection_unguard_folder(const char *path)
+{
+	supervisor_drop_root(process_supervisor(), path);
+}
+
 static void destroy_left(struct connection *connection)
 {
 	virDomainPtr *domains = NULL;

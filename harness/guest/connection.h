@@ -41,6 +41,13 @@ void connection_models_free(char **models);
 /* From any thread or a signal handler: every boot under way ends soon, with GUEST_INTERRUPTED. */
 void connection_interrupt(struct connection *connection);
 
+/*
+ * A folder whose files QEMUs have that are no guests of libvirt's: should this process die, the
+ * supervisor ends those and removes the folder. Absolute. Only while a connection is open.
+ */
+void connection_guard_folder(const char *path);
+void connection_unguard_folder(const char *path);
+
 /* Ends the QEMUs of embedded roots that nobody holds (a harness and its supervisor both died). */
 void connection_sweep(void);
 

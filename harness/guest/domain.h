@@ -12,6 +12,7 @@ struct domain_plan {
 	bool microvm;	      /* the emulator has this machine */
 	bool cpu_by_qemu;     /* a named model goes to QEMU behind libvirt's back, see domain.c */
 	const char *kernel, *initrd; /* as the hypervisor's host names them */
+	const char *disk;	     /* a qcow2 file that the guest may write; NULL: none */
 	const char *pipes;	     /* serial port N is the named pipe PIPES.N; NULL: a pty */
 	/* For people: the second serial port takes all and gives nothing. */
 	bool for_people;

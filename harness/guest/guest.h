@@ -21,8 +21,8 @@ struct guest_request {
 	const char *initrd; /* Linux: the initramfs; else NULL */
 	const char *
 		cmdline; /* kernel command line; the rack's number of CPUs is added by guest_boot */
-	const char
-		*disk; /* GUEST_DISK: the prepared image; never written: the guest has an overlay */
+	const char *disk; /* GUEST_DISK: an empty overlay on the prepared image (disk.h); never
+			     written: the guest has a copy of it */
 	/* One CPU: the guest's own. More (not of a disk): a rack, CPU i is number i + 1 in the
 	 * report. */
 	const struct realised *const *cpus;
@@ -46,6 +46,8 @@ struct guest_result {
 	char reason[512]; /* one line; "" for GUEST_FINISHED */
 	struct report_reader *reader;
 	struct text report, console, qemu; /* raw, each bounded (report 16 MiB, console 1 MiB) */
+	char *overlay;	  /* GUEST_DISK: the file that it wrote to; goes with guest_result_free */
+	struct text logs; /* whoever asked disk_logs for them keeps them here */
 	double create, guest,
 		destroy; /* seconds: define and start; resume to the last frame; end */
 };

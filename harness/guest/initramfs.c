@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Writes the initramfs of Linux guests: /init, a console, folders to mount on, and what is to be
- * run there; or with a shell.
+ * run there; or with a shell. And the archive of what goes into a disk image.
  */
 #include <archive.h>
 #include <archive_entry.h>
@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "harness/guest/disk_internal.h"
 #include "harness/guest/guest.h"
 #include "harness/guest/payload.h"
 #include "harness/util/cleanup.h"
@@ -111,6 +112,26 @@ static int add_payload(struct archive *archive, const struct payload *payload)
 	return payload_each(payload, add_payload_member, archive);
 }
 
+/* Into memory; -1 is an error of libarchive's. */
+static int open_archive(struct archive *archive, struct text *text)
+{
+	return archive_write_set_bytes_in_last_block(archive, 1) != ARCHIVE_OK ||
+			       archive_write_open(archive, text, NULL, add_to_text, NULL) !=
+				       ARCHIVE_OK
+		       ? -1
+		       : 0;
+}
+
+/* Into its file; result: of all that was done before. */
+static int close_archive(struct archive *archive, int result, const char *path,
+			 const struct text *text, struct error *err)
+{
+	if (result || archive_write_close(archive) != ARCHIVE_OK)
+		return error_set(err, ERROR_LAB, "%s: libarchive: %s", path,
+				 archive_error_string(archive) ?: "failed");
+	return file_write(path, text->bytes, text->length, err);
+}
+
 /* An archive of the folders, of executable files (the list ends with a NULL) and of a payload
  * (NULL: none). */
 static int write_all(const char *path, const char *const *folders, const struct member *members,
@@ -123,17 +144,49 @@ static int write_all(const char *path, const char *const *folders, const struct 
 	if (!archive)
 		return error_set(err, ERROR_LAB, "%s: libarchive: out of memory", path);
 	result = archive_write_set_format_cpio_newc(archive) != ARCHIVE_OK ||
-		 archive_write_set_bytes_in_last_block(archive, 1) != ARCHIVE_OK ||
-		 archive_write_open(archive, &text, NULL, add_to_text, NULL) != ARCHIVE_OK ||
-		 add_folders(archive, folders) < 0;
+		 open_archive(archive, &text) < 0 || add_folders(archive, folders) < 0;
 	for (; members->name && !result; members++)
 		result = add(archive, members) < 0;
 	if (payload && !result)
 		result = add_payload(archive, payload) != 0;
-	if (result || archive_write_close(archive) != ARCHIVE_OK)
-		return error_set(err, ERROR_LAB, "%s: libarchive: %s", path,
-				 archive_error_string(archive) ?: "failed");
-	return file_write(path, text.bytes, text.length, err);
+	return close_archive(archive, result, path, &text, err);
+}
+
+/* --- of a disk image
+ * -----------------------------------------------------------------------------------
+ */
+
+static int add_to_image(void *context, const struct payload_member *from)
+{
+	/* Folders of the image keep their modes: a tar file makes those above a member. */
+	if (from->library || (S_ISDIR(from->mode) && !strstr(from->name + 1, "/")))
+		return 0;
+	return add(context, &(struct member){ .name = from->name + 1,
+					      .mode = from->mode,
+					      .bytes = from->bytes,
+					      .length = from->length,
+					      .target = from->target });
+}
+
+int disk_tar_write(const char *path, const char *agent, const struct payload *payload,
+		   struct error *err)
+{
+	__attribute__((cleanup(cleanup_archive))) struct archive *archive = archive_write_new();
+	struct member member = { .name = &JOB_AGENT[1] };
+	CLEANUP_TEXT struct text text = { NULL, 0, 0 };
+	CLEANUP_FREE char *bytes = NULL;
+	int result;
+
+	if (!archive)
+		return error_set(err, ERROR_LAB, "%s: libarchive: out of memory", path);
+	if (file_read(agent, AGENT_BYTES_MAX, &bytes, &member.length, err) < 0)
+		return error_prefix(err, "the Linux guest's agent");
+	member.bytes = bytes;
+	result = archive_write_set_format_pax_restricted(archive) != ARCHIVE_OK ||
+		 open_archive(archive, &text) < 0 || add(archive, &member) < 0;
+	if (payload && !result)
+		result = payload_each(payload, add_to_image, archive) != 0;
+	return close_archive(archive, result, path, &text, err);
 }
 
 int initramfs_write(const char *path, const char *agent, const struct payload *payload,

@@ -120,8 +120,8 @@ int kernel_check(const char *path, enum guest_image image, struct error *err)
 	if (!memcmp(elf.e_ident, ELFMAG, SELFMAG) && elf.e_ident[EI_CLASS] == ELFCLASS64 &&
 	    elf.e_machine == EM_X86_64)
 		return 0;
-	if (image == GUEST_LINUX && !memcmp(start + BOOT_MAGIC_OFFSET, BOOT_MAGIC, 4))
+	if (image != GUEST_BARE && !memcmp(start + BOOT_MAGIC_OFFSET, BOOT_MAGIC, 4))
 		return 0;
 	return error_set(err, ERROR_INPUT, "%s is no kernel: expected an ELF file for x86-64%s",
-			 path, image == GUEST_LINUX ? " or a Linux boot image (bzImage)" : "");
+			 path, image != GUEST_BARE ? " or a Linux boot image (bzImage)" : "");
 }

@@ -76,7 +76,7 @@ static void console_bytes(void *opaque, const void *bytes, size_t length)
 		before = console->length;
 		keep(console, bytes, length, WATCHDOG_CONSOLE_MOST);
 		watchdog_console(&watch->watchdog, length, clock_seconds());
-		if (watch->request->image == GUEST_LINUX && shows_panic(console, before)) {
+		if (watch->request->image != GUEST_BARE && shows_panic(console, before)) {
 			watch->panicked = true;
 			pthread_cond_signal(&watch->changed);
 		}

@@ -72,9 +72,11 @@ struct cell_program {
 	unsigned passed, failed, skipped, todo;
 };
 
+#define CELL_NAME_MAX (CPU_NAME_MAX + 128)
+
 struct cell_result {
 	char run[64];
-	char cell[CPU_NAME_MAX + 64]; /* NAME/IMAGE/SUBJECT */
+	char cell[CELL_NAME_MAX]; /* NAME/IMAGE/SUBJECT */
 	char name[CPU_NAME_MAX];
 	char spec[256]; /* as struct cpu has it */
 	char vendor[13];

@@ -47,10 +47,17 @@ static int divide(unsigned *shard, const struct cpu_list *cpus, const char *imag
 	return 0;
 }
 
+const char *plan_image(const struct plan_options *options)
+{
+	static const char *const tiers[] = { [GUEST_BARE] = "bare", [GUEST_LINUX] = "linux" };
+
+	return options->image == GUEST_DISK ? options->disk_name : tiers[options->image];
+}
+
 int plan_make(struct plan *plan, const struct cpu_list *cpus, const struct plan_options *options,
 	      struct error *err)
 {
-	const char *image = options->image == GUEST_LINUX ? "linux" : "bare";
+	const char *image = plan_image(options);
 	CLEANUP_FREE unsigned *shard = xcalloc(cpus->count + 1, sizeof(*shard));
 
 	if (options->shards && divide(shard, cpus, image, options, err) < 0)

@@ -23,10 +23,12 @@ struct plan_options {
 		*payload;   /* SUBJECT_PROGRAM: the program and how to run it; borrowed */
 	const char *beside; /* SUBJECT_PROGRAM of the user's: the folder that it is in; else NULL */
 	unsigned silence;   /* SUBJECT_PROGRAM: seconds that it may write nothing */
-	const char *disk;   /* GUEST_DISK: the prepared image that each cell's overlay rests on */
-	bool full_boot;	    /* GUEST_DISK: under the image's own init */
-	unsigned jobs;	    /* guests at once on each connection, 1.. */
-	unsigned pack;	    /* CPUs of a rack, 1..200; 1: one guest each */
+	const char *disk;   /* GUEST_DISK: see struct guest_request */
+	const char *disk_name;	/* GUEST_DISK: the file, in names and records */
+	const char *root;	/* GUEST_DISK: the words with which its kernel finds its root */
+	bool full_boot;		/* GUEST_DISK: under the image's own init */
+	unsigned jobs;		/* guests at once on each connection, 1.. */
+	unsigned pack;		/* CPUs of a rack, 1..200; 1: one guest each */
 	unsigned shard, shards; /* 1..shards; 0, 0: all */
 	double timeout_scale;
 	const char *kernel; /* the bare ELF, or the Linux kernel */
@@ -35,9 +37,9 @@ struct plan_options {
 };
 
 struct plan_cell {
-	const struct cpu *cpu;	      /* borrowed from the list that the plan was made of */
-	char name[CPU_NAME_MAX + 64]; /* NAME/IMAGE/SUBJECT */
-	bool finished;		      /* a result is there already (--resume) */
+	const struct cpu *cpu;	  /* borrowed from the list that the plan was made of */
+	char name[CELL_NAME_MAX]; /* NAME/IMAGE/SUBJECT */
+	bool finished;		  /* a result is there already (--resume) */
 };
 
 struct plan {
@@ -50,6 +52,8 @@ struct plan {
 int plan_make(struct plan *plan, const struct cpu_list *cpus, const struct plan_options *options,
 	      struct error *err);
 void plan_free(struct plan *plan);
+/* The IMAGE of its cells' names. */
+const char *plan_image(const struct plan_options *options);
 
 /* How many racks `cells` cells make, at most `pack` CPUs each: as few as that allows, then more
  * until `workers` that run them at once get the same number each, unless racks become small. */

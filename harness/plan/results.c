@@ -403,7 +403,10 @@ int results_logs(struct results *results, const char *const *cells, size_t count
 		{ "console", &guest->console },
 		{ "report", &guest->report },
 		{ "qemu", &guest->qemu },
+		{ "disk", &guest->logs },
 	};
+	/* The last is of few guests. */
+	const size_t kept = sizeof(logs) / sizeof(*logs) - !guest->logs.length;
 	CLEANUP_FREE char *first = NULL;
 
 	for (size_t i = 0; i < count; i++) {
@@ -412,7 +415,7 @@ int results_logs(struct results *results, const char *const *cells, size_t count
 
 		if (folder_make(folder, err) < 0)
 			return -1;
-		for (size_t j = 0; j < sizeof(logs) / sizeof(*logs); j++) {
+		for (size_t j = 0; j < kept; j++) {
 			CLEANUP_FREE char *path = xasprintf("%s/%s.log", folder, logs[j].name);
 			CLEANUP_FREE char *from =
 				first ? xasprintf("%s/%s.log", first, logs[j].name) : NULL;

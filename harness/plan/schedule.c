@@ -4,12 +4,14 @@
  * becomes of a guest: results, or boots that have to follow.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/cpu/realise.h"
 #include "harness/guest/payload.h"
 #include "harness/judge/program.h"
+#include "harness/guest/disk.h"
 #include "harness/plan/expected.h"
 #include "harness/plan/plan.h"
 #include "harness/util/cleanup.h"
@@ -17,6 +19,8 @@
 #include "images/linux/job.h"
 
 #define TRIES 2
+/* An appliance takes half a minute to start: the logs of so many dead guests tell what is wrong. */
+#define DISK_LOGS_MOST 8
 
 /* One guest to be booted. */
 struct boot {
@@ -33,6 +37,7 @@ struct schedule {
 	struct results *results;
 	const struct schedule_events *events;
 	struct expected expected;
+	atomic_uint disk_logs; /* collected so far */
 
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t changed;
@@ -185,8 +190,7 @@ static void fill_identity(struct worker *worker, struct cell_result *result,
 	for (size_t i = 0; i < cpu->edit_count; i++)
 		result->edits[i] = xstrdup(cpu->edits[i]);
 	result->edit_count = cpu->edit_count;
-	snprintf(result->image, sizeof(result->image), "%s",
-		 options->image == GUEST_LINUX ? "linux" : "bare");
+	snprintf(result->image, sizeof(result->image), "%s", plan_image(options));
 	snprintf(result->subject, sizeof(result->subject), "%s", options->subject);
 	snprintf(result->accel, sizeof(result->accel), "%s",
 		 connection_hypervisor(worker->connection)->kvm ? "kvm" : "tcg");
@@ -317,6 +321,27 @@ static enum fate settle(struct worker *worker, const struct boot *boot, size_t p
 	return retried(result->verdict) && boot->attempt < TRIES ? FATE_AGAIN : FATE_RECORDED;
 }
 
+/* Of a guest that its own init had booted, and that will not be tried again. */
+static void collect_logs(struct worker *worker, struct cell_result *result)
+{
+	struct schedule *schedule = worker->schedule;
+	struct guest_result *guest = &worker->guest;
+	struct error err = { 0 };
+	size_t length;
+
+	if (!schedule->options->full_boot || !guest->overlay || !retried(result->verdict) ||
+	    guest->end == GUEST_FINISHED ||
+	    atomic_fetch_add(&schedule->disk_logs, 1) >= DISK_LOGS_MOST)
+		return;
+	length = strlen(result->reason);
+	if (disk_logs(&guest->logs, worker->connection, guest->overlay, &err) < 0)
+		snprintf(result->reason + length, sizeof(result->reason) - length,
+			 "; its logs cannot be read: %.200s", err.text);
+	else
+		snprintf(result->reason + length, sizeof(result->reason) - length, "%s",
+			 guest->logs.length ? "; its logs are in disk.log" : "; it wrote no logs");
+}
+
 static void settle_all(struct worker *worker, const struct boot *boot)
 {
 	struct schedule *schedule = worker->schedule;
@@ -332,8 +357,11 @@ static void settle_all(struct worker *worker, const struct boot *boot)
 		{ FATE_AGAIN, "try-1" },
 	};
 
-	for (size_t i = 0; i < boot->count; i++)
+	for (size_t i = 0; i < boot->count; i++) {
 		fates[i] = settle(worker, boot, i, &results[i]);
+		if (fates[i] == FATE_RECORDED)
+			collect_logs(worker, &results[i]);
+	}
 	/* The logs first: a record says that all of its cell is there. */
 	for (size_t p = 0; p < sizeof(parts) / sizeof(*parts); p++) {
 		size_t count = 0;
@@ -377,7 +405,7 @@ static void realise_all(struct worker *worker, struct boot *boot, struct realise
 		size_t cell = boot->cells[i];
 
 		if (realise(&realised[kept], worker->schedule->plan->cells[cell].cpu,
-			    options->image == GUEST_LINUX ? REALISE_LINUX : REALISE_BARE,
+			    options->image == GUEST_BARE ? REALISE_BARE : REALISE_LINUX,
 			    connection_hypervisor(worker->connection), &err) < 0)
 			record_unrealised(worker, cell, &err);
 		else
@@ -390,19 +418,26 @@ static void realise_all(struct worker *worker, struct boot *boot, struct realise
 static char *kernel_cmdline(const struct plan_options *options)
 {
 	bool kernel = options->kind == SUBJECT_KERNEL;
+	CLEANUP_TEXT struct text words = { 0 };
 
-	if (options->image != GUEST_LINUX)
+	if (options->image == GUEST_BARE)
 		return NULL;
-	return xasprintf("%s%s%s%s", kernel ? LINUX_CMDLINE_KERNEL : LINUX_CMDLINE,
-			 kernel ? " " LINUX_SUBJECT_WORD "=" LINUX_SUBJECT_KERNEL : "",
-			 options->append ? " " : "", options->append ? options->append : "");
+	text_addf(&words, "%s", kernel ? LINUX_CMDLINE_KERNEL : LINUX_CMDLINE);
+	if (kernel)
+		text_addf(&words, " " LINUX_SUBJECT_WORD "=" LINUX_SUBJECT_KERNEL);
+	if (options->image == GUEST_DISK)
+		text_addf(&words, " %s %s", options->root,
+			  options->full_boot ? LINUX_FULL_BOOT : LINUX_AGENT_BOOT);
+	if (options->append)
+		text_addf(&words, " %s", options->append);
+	return xstrdup(text_string(&words));
 }
 
 /* Of a guest with a program. Its files are there up to three times: as they come, as they are
  * unpacked, and as the copy that the program sees. */
 static unsigned memory_mib(const struct plan_options *options)
 {
-	if (!options->payload)
+	if (!options->payload || options->image == GUEST_DISK)
 		return 0;
 	return LINUX_PROGRAM_MEMORY_MIB + 4 * (unsigned)(payload_bytes(options->payload) >> 20);
 }
@@ -417,6 +452,7 @@ static void run_boot(struct worker *worker, struct boot *boot)
 		.image = options->image,
 		.kernel = options->kernel,
 		.initrd = options->initrd,
+		.disk = options->disk,
 		.cmdline = cmdline,
 		.cpus = cpus,
 		.rack = boot->rack,

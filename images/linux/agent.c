@@ -177,15 +177,14 @@ static uint8_t *make_arena(void)
 
 int main(void)
 {
-	const char *subject = getenv(LINUX_SUBJECT_WORD);
 	struct program_job *job;
 
-	if (getpid() != 1) {
+	if (getpid() != 1 && !machine_word(LINUX_BOOT_WORD, LINUX_BOOT_FULL)) {
 		/* It would end by powering this machine off. */
-		fprintf(stderr, "quirklab: the agent only runs as PID 1 of a guest\n");
+		fprintf(stderr, "quirklab: the agent only runs in a guest, as its PID 1\n");
 		return 2;
 	}
-	if (machine_mount() < 0) {
+	if (getpid() == 1 && machine_mount() < 0) {
 		fprintf(stderr, "quirklab: mounting /proc, /sys and /dev: %m\n");
 		machine_off(-1);
 	}
@@ -212,7 +211,7 @@ int main(void)
 		program_report(job, &platform);
 	else if (errno != ENOENT)
 		fprintf(stderr, "quirklab: the job of this guest: %m\n");
-	else if (subject && !strcmp(subject, LINUX_SUBJECT_KERNEL))
+	else if (machine_word(LINUX_SUBJECT_WORD, LINUX_SUBJECT_KERNEL))
 		kernel_report(&platform);
 	else
 		run_suite();

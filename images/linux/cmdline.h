@@ -20,10 +20,25 @@
 #ifndef QUIRKLAB_IMAGES_LINUX_CMDLINE_H
 #define QUIRKLAB_IMAGES_LINUX_CMDLINE_H
 
+#include "images/linux/job.h"
+
 #define LINUX_CMDLINE_KERNEL                                                \
 	"console=ttyS0 quiet panic=-1 nokaslr no_timer_check tsc=reliable " \
 	"noreplace-smp cryptomgr.notests"
 #define LINUX_CMDLINE LINUX_CMDLINE_KERNEL " nopti"
+
+/*
+ * A distribution's image: the agent as PID 1 of its root, or, with all that the distribution
+ * starts, a service of its own init. Then the agent has a word that allows it to be another PID: it
+ * ends by powering the machine off. The others: the boot shows on the console that it goes on, no
+ * wizard waits for an answer, none for a network's data, and SELinux does not object to the agent.
+ */
+#define LINUX_AGENT_BOOT "init=" JOB_AGENT
+#define LINUX_BOOT_WORD	 "quirklab_boot"
+#define LINUX_BOOT_FULL	 "full"
+#define LINUX_FULL_BOOT                                                                     \
+	LINUX_BOOT_WORD "=" LINUX_BOOT_FULL " systemd.show_status=1 systemd.firstboot=off " \
+			"cloud-init=disabled enforcing=0"
 
 /* The word that tells the agent its subject; the kernel makes a variable of a word that it does not
  * know. Without it: the dispatcher. */

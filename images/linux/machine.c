@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -24,16 +25,43 @@
 
 int machine_mount(void)
 {
+	/* The last two: for programs, which may do without. */
 	static const struct {
 		const char *type, *where;
-	} mounts[] = { { "proc", "/proc" }, { "sysfs", "/sys" }, { "devtmpfs", "/dev" } };
+		bool needed;
+	} mounts[] = {
+		{ "proc", "/proc", true },	 { "sysfs", "/sys", true },
+		{ "devtmpfs", "/dev", true },	 { "tmpfs", "/dev/shm", false },
+		{ "devpts", "/dev/pts", false },
+	};
 	size_t i;
 
-	for (i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++)
+	for (i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
+		if (!mounts[i].needed)
+			mkdir(mounts[i].where, 0755);
 		if (mount(mounts[i].type, mounts[i].where, mounts[i].type, 0, NULL) < 0 &&
-		    errno != EBUSY)
+		    errno != EBUSY && mounts[i].needed)
 			return -1;
+	}
 	return 0;
+}
+
+bool machine_word(const char *word, const char *value)
+{
+	char line[4096]; /* the kernel takes 2 KiB */
+	int fd = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
+	size_t word_length = strlen(word);
+	char *save = NULL;
+
+	if (fd >= 0)
+		close(fd);
+	line[length > 0 ? length : 0] = '\0';
+	for (const char *at = strtok_r(line, " \n", &save); at; at = strtok_r(NULL, " \n", &save))
+		if (!strncmp(at, word, word_length) && at[word_length] == '=' &&
+		    !strcmp(at + word_length + 1, value))
+			return true;
+	return false;
 }
 
 int machine_open_report(void)

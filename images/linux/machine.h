@@ -3,11 +3,16 @@
 #ifndef QUIRKLAB_IMAGES_LINUX_MACHINE_H
 #define QUIRKLAB_IMAGES_LINUX_MACHINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Mounts /proc, /sys and /dev. -1 with errno. */
 int machine_mount(void);
+
+/* Whether the kernel's command line has WORD=VALUE. An initrd may start PID 1 without the variables
+ * that the kernel makes of its words. */
+bool machine_word(const char *word, const char *value);
 
 /* Opens the report port raw: every byte arrives as it was sent. Returns the descriptor, or -1 with
  * errno (EIO: the machine has no such port). */
