@@ -23,6 +23,7 @@ enum {
 	OPT_SIZE,
 	OPT_OPERATION,
 	OPT_PAGES,
+	OPT_PMEM,
 	OPT_JSON,
 };
 
@@ -36,7 +37,9 @@ const struct option_row bench_option_rows[] = {
 	  "an extent, with K, M or G; repeatable\n"
 	  "(4 KiB to twice the last-level cache)" },
 	{ OPT_OPERATION, "op", "OP",
-	  "memset, clear_page, clear_extent, copy or memcpy_flushcache; repeatable" },
+	  "memset, clear_page, clear_extent, copy, memcpy_flushcache or flush; repeatable" },
+	{ OPT_PMEM, "pmem", "PATH",
+	  "memcpy_flushcache and flush into this file on a DAX file system, or DAX device" },
 	{ OPT_PAGES, "pages", "KIND", "huge: where the kernel grants them (the default); small" },
 	{ OPT_JSON, "json", NULL, "as JSON, with every run" },
 	{ 0 },
@@ -49,7 +52,9 @@ struct bench_options {
 	size_t size_count;
 	const char *operations[BENCH_OPERATIONS_MAX];
 	size_t operation_count;
+	bool own_sizes; /* of the user; else the defaults */
 	unsigned pages; /* enum measure_pages */
+	const char *pmem;
 };
 
 struct bench {
@@ -99,7 +104,8 @@ static int parse_size(size_t *out, const char *text, struct error *err)
 static int add_operation(struct bench_options *options, const char *name, struct error *err)
 {
 	static const char *const names[] = { "memset", "clear_page",	    "clear_extent",
-					     "copy",   "memcpy_flushcache", NULL };
+					     "copy",   "memcpy_flushcache", "flush",
+					     NULL };
 	unsigned which;
 
 	if (parse_word(&which, name, names, "op", err) < 0)
@@ -138,7 +144,11 @@ static int each_option(void *state, int key, const char *argument, struct error 
 		if (options->size_count == BENCH_SIZES_MAX)
 			return error_set(err, ERROR_INPUT, "--size: at most %d of them",
 					 BENCH_SIZES_MAX);
+		options->own_sizes = true;
 		return parse_size(&options->sizes[options->size_count++], argument, err);
+	case OPT_PMEM:
+		options->pmem = argument;
+		return 0;
 	case OPT_OPERATION:
 		return add_operation(options, argument, err);
 	default:
@@ -183,6 +193,12 @@ static int choose_threads(struct bench *bench, struct error *err)
 	return 0;
 }
 
+/* The operations whose stores are meant to survive a power cut. */
+static bool is_durable(const char *operation)
+{
+	return !strcmp(operation, "memcpy_flushcache") || !strcmp(operation, "flush");
+}
+
 static void choose_operations(struct bench *bench)
 {
 	struct bench_operation all[BENCH_OPERATIONS_MAX];
@@ -193,6 +209,8 @@ static void choose_operations(struct bench *bench)
 
 		for (size_t k = 0; k < bench->options.operation_count; k++)
 			wanted |= !strcmp(all[i].name, bench->options.operations[k]);
+		if (bench->options.pmem)
+			wanted &= is_durable(all[i].name);
 		if (wanted)
 			bench->operations[bench->operation_count++] = all[i];
 	}
@@ -289,6 +307,15 @@ static int measure_group(struct bench *bench, struct measure *measure,
 	return 0;
 }
 
+/* Every line of a flushed extent goes to memory, whatever its size: of the default sizes one is
+ * enough. */
+static bool is_meant(const struct bench *bench, const struct bench_operation *operation,
+		     size_t size)
+{
+	return bench->options.own_sizes || strcmp(operation->name, "flush") ||
+	       size == bench->options.size_count / 2;
+}
+
 /* Each operation gets its share of the time that is left, and each group of it likewise. */
 static int measure_all(struct bench *bench, struct measure *measure, struct error *err)
 {
@@ -298,6 +325,10 @@ static int measure_all(struct bench *bench, struct measure *measure, struct erro
 	for (size_t o = 0; o < bench->operation_count; o++)
 		for (size_t t = 0; t < bench->thread_count; t++)
 			for (size_t s = 0; s < bench->options.size_count; s++) {
+				if (!is_meant(bench, &bench->operations[o], s)) {
+					groups--;
+					continue;
+				}
 				/* A group may use what earlier ones left, up to eight shares. */
 				double left = end - now();
 				double share = 8 * left / (double)groups--;
@@ -318,6 +349,7 @@ static int measure_all(struct bench *bench, struct measure *measure, struct erro
 static int measure_machine(struct bench *bench, struct error *err)
 {
 	struct measure_options options = { .sample_seconds = RUN_SECONDS };
+	struct bench_pmem pmem = { 0 };
 	struct measure *measure;
 	size_t lines = 0;
 	int result;
@@ -337,12 +369,19 @@ static int measure_machine(struct bench *bench, struct error *err)
 	bench->result.runs = bench->options.runs;
 	bench->result.lines = xcalloc(lines * bench->thread_count * bench->options.size_count,
 				      sizeof(*bench->result.lines));
-	measure = measure_open(&options, err);
-	if (!measure)
+	if (bench->options.pmem &&
+	    bench_map_pmem(&pmem, bench->options.pmem, options.threads * options.bytes, err) < 0)
 		return -1;
+	options.memory = pmem.memory;
+	measure = measure_open(&options, err);
+	if (!measure) {
+		bench_unmap_pmem(&pmem);
+		return -1;
+	}
 	bench->result.huge = measure_huge(measure);
 	result = measure_all(bench, measure, err);
 	measure_close(measure);
+	bench_unmap_pmem(&pmem);
 	bench->result.seconds = now() - bench->started;
 	return result;
 }
@@ -352,7 +391,7 @@ static int measure_machine(struct bench *bench, struct error *err)
 
 static int hand_on(struct bench *bench, struct error *err)
 {
-	CLEANUP_TEXT struct text row = { 0 };
+	CLEANUP_TEXT struct text row = { 0 }, crossover = { 0 };
 	CLEANUP_FREE char *path = path_models("evidence.tsv");
 	size_t added;
 
@@ -360,6 +399,9 @@ static int hand_on(struct bench *bench, struct error *err)
 		bench_print_json(&bench->result);
 	else
 		bench_print(stdout, &bench->result);
+	bench_crossover(&crossover, &bench->result);
+	if (crossover.length && !bench->options.json)
+		printf("\n%s", text_string(&crossover));
 	if (bench->options.suggest) {
 		bench_suggest(&row, &bench->result);
 		fprintf(bench->options.json ? stderr : stdout, "\n%s", text_string(&row));

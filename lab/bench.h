@@ -11,7 +11,7 @@
 
 #define BENCH_SIZES_MAX	  16
 #define BENCH_THREADS_MAX 16 /* different numbers of threads */
-#define BENCH_PATHS_MAX	  8  /* of one operation */
+#define BENCH_PATHS_MAX	  16 /* of one operation */
 
 /* What a difference must exceed, whatever its certainty, and that certainty. */
 #define BENCH_MARGIN	 0.05
@@ -65,6 +65,19 @@ void bench_size_text(char *out, size_t room, size_t bytes); /* "4 KiB", "260 MiB
 
 void bench_print(FILE *out, const struct bench_result *result);
 void bench_print_json(const struct bench_result *result);
+
+/* Where flushing wins or loses against movnti, by the number of writers; nothing where it was not
+ * measured. */
+void bench_crossover(struct text *out, const struct bench_result *result);
+
+/* A DAX mapping, for durable stores. */
+struct bench_pmem {
+	void *memory;
+	size_t bytes;
+};
+/* ERROR_INPUT where the path is no DAX file or device, or too small. */
+int bench_map_pmem(struct bench_pmem *pmem, const char *path, size_t bytes, struct error *err);
+void bench_unmap_pmem(struct bench_pmem *pmem);
 
 /* The quirk row that follows from the measurements, or why none does, in C and words. */
 void bench_suggest(struct text *out, const struct bench_result *result);

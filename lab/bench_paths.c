@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The paths that are measured: the dispatcher's own, and the ways to copy that it has not. */
+#include <cpuid.h>
 #include <string.h>
 
 #include "lab/bench.h"
@@ -75,70 +76,131 @@ FLUSH_WITH(flush_movnti_clflush, path_copy_movnti_clflush)
 FLUSH_WITH(flush_clflushopt_clwb, path_copy_clflushopt_clwb)
 FLUSH_WITH(flush_clflushopt_clflushopt, path_copy_clflushopt_clflushopt)
 
+/* --- stores that become durable: whole lines, each flushed behind its stores, or past the cache
+ * ------- */
+
+/* One line a round; store(offset) is the instruction for the part of the line at that offset. */
+#define STORE_LINES(name, line)                                                   \
+	static void name(void *to, const void *from, size_t bytes)                \
+	{                                                                         \
+		size_t lines = bytes / LINE;                                      \
+		(void)from;                                                       \
+		__asm__ volatile("1: " line "add $64, %0; dec %1; jnz 1b; sfence" \
+				 : "+r"(to), "+r"(lines)                          \
+				 : "r"(SOME_BYTES)                                \
+				 : "memory", "cc");                               \
+	}
+
+/* Vectors hold whatever they hold: the flushes do not care, and an AVX state of ours would cost. */
+#define WORDS(store)                                                                           \
+	store " %2, (%0);" store " %2, 8(%0);" store " %2, 16(%0);" store " %2, 24(%0);" store \
+	      " %2, 32(%0);" store " %2, 40(%0);" store " %2, 48(%0);" store " %2, 56(%0);"
+#define XMMS(store)                                                                    \
+	store " %%xmm0, (%0);" store " %%xmm0, 16(%0);" store " %%xmm0, 32(%0);" store \
+	      " %%xmm0, 48(%0);"
+#define YMMS(store) store " %%ymm0, (%0);" store " %%ymm0, 32(%0);"
+
+STORE_LINES(store_movnti, WORDS("movnti"))
+STORE_LINES(store_mov_clwb, WORDS("mov") "clwb (%0);")
+STORE_LINES(store_mov_clflushopt, WORDS("mov") "clflushopt (%0);")
+STORE_LINES(store_mov_clflush, WORDS("mov") "clflush (%0);")
+STORE_LINES(store_movntdq_xmm, XMMS("movntdq"))
+STORE_LINES(store_xmm_clwb, XMMS("movdqa") "clwb (%0);")
+STORE_LINES(store_xmm_clflushopt, XMMS("movdqa") "clflushopt (%0);")
+STORE_LINES(store_movntdq_ymm, YMMS("vmovntdq"))
+STORE_LINES(store_ymm_clwb, YMMS("vmovdqa") "clwb (%0);")
+STORE_LINES(store_zmm_nt, "vmovntdq %%zmm0, (%0);")
+STORE_LINES(store_zmm_clwb, "vmovdqa64 %%zmm0, (%0); clwb (%0);")
+STORE_LINES(store_clzero_clwb, "mov %0, %%rax; clzero; clwb (%0);")
+
+/* movdir64b writes a line at once, from a line of memory. */
+static void store_movdir64b(void *to, const void *from, size_t bytes)
+{
+	static const uint8_t line[LINE] __attribute__((aligned(LINE))) = { 0x5a };
+	size_t lines = bytes / LINE;
+
+	(void)from;
+	__asm__ volatile("1: movdir64b (%2), %0; add $64, %0; dec %1; jnz 1b; sfence"
+			 : "+r"(to), "+r"(lines)
+			 : "r"(line)
+			 : "memory", "cc");
+}
+
 /* --- what this CPU can execute
  * ---------------------------------------------------------------------- */
 
-enum needs {
-	NEEDS_NOTHING,
-	NEEDS_CLZERO,
-	NEEDS_CLWB,
-	NEEDS_CLFLUSHOPT,      /* clwb as well would be the row before */
-	NEEDS_CLFLUSHOPT_ONLY, /* and no clwb */
-	NEEDS_CLFLUSH_ONLY,    /* neither */
+/* What a path may need of a CPU. */
+enum ability {
+	CLZERO = 1 << 0,
+	CLWB = 1 << 1,
+	CLFLUSHOPT = 1 << 2,
+	AVX = 1 << 3, /* and a system that keeps its registers */
+	AVX512F = 1 << 4,
+	MOVDIR64B = 1 << 5,
 };
 
-/* The paths of an operation, in the order of the table. The reference is the first of those whose
- * `common` is set that the CPU is made for. */
+/* The paths of each operation. Where one path has several ways to flush, `unless` leaves the best
+ * one that the CPU has. */
 static const struct row {
 	const char *operation, *path;
 	void (*work)(void *to, const void *from, size_t bytes);
 	size_t unit;
 	bool reads;
-	enum needs needs;
+	unsigned needs, unless; /* enum ability */
 } rows[] = {
-	{ "memset", "rep-stosb", set_rep_stosb, 0, false, NEEDS_NOTHING },
-	{ "memset", "rep-stosq", set_rep_stosq, 0, false, NEEDS_NOTHING },
-	{ "memset", "mov", set_mov, 0, false, NEEDS_NOTHING },
-	{ "memset", "movnti", set_movnti, 0, false, NEEDS_NOTHING },
-	{ "clear_page", "rep-stosb", clear_rep_stosb, PAGE, false, NEEDS_NOTHING },
-	{ "clear_page", "rep-stosq", clear_rep_stosq, PAGE, false, NEEDS_NOTHING },
-	{ "clear_page", "mov", clear_mov, PAGE, false, NEEDS_NOTHING },
-	{ "clear_page", "movnti", clear_movnti, PAGE, false, NEEDS_NOTHING },
-	{ "clear_page", "clzero", clear_clzero, PAGE, false, NEEDS_CLZERO },
-	{ "clear_extent", "rep-stosb", clear_rep_stosb, 0, false, NEEDS_NOTHING },
-	{ "clear_extent", "rep-stosq", clear_rep_stosq, 0, false, NEEDS_NOTHING },
-	{ "clear_extent", "mov", clear_mov, 0, false, NEEDS_NOTHING },
-	{ "clear_extent", "movnti", clear_movnti, 0, false, NEEDS_NOTHING },
-	{ "clear_extent", "clzero", clear_clzero, 0, false, NEEDS_CLZERO },
-	{ "copy", "rep-movsb", copy_rep_movsb, 0, true, NEEDS_NOTHING },
-	{ "copy", "mov", copy_mov, 0, true, NEEDS_NOTHING },
-	{ "copy", "movnti", copy_movnti, 0, true, NEEDS_NOTHING },
-	{ "memcpy_flushcache", "movnti", flush_movnti_clwb, 0, true, NEEDS_CLWB },
-	{ "memcpy_flushcache", "movnti", flush_movnti_clflushopt, 0, true, NEEDS_CLFLUSHOPT_ONLY },
-	{ "memcpy_flushcache", "movnti", flush_movnti_clflush, 0, true, NEEDS_CLFLUSH_ONLY },
-	{ "memcpy_flushcache", "clflushopt-copy", flush_clflushopt_clwb, 0, true,
-	  NEEDS_CLFLUSHOPT },
-	{ "memcpy_flushcache", "clflushopt-copy", flush_clflushopt_clflushopt, 0, true,
-	  NEEDS_CLFLUSHOPT_ONLY },
+	{ "memset", "rep-stosb", set_rep_stosb, 0, false, 0, 0 },
+	{ "memset", "rep-stosq", set_rep_stosq, 0, false, 0, 0 },
+	{ "memset", "mov", set_mov, 0, false, 0, 0 },
+	{ "memset", "movnti", set_movnti, 0, false, 0, 0 },
+	{ "clear_page", "rep-stosb", clear_rep_stosb, PAGE, false, 0, 0 },
+	{ "clear_page", "rep-stosq", clear_rep_stosq, PAGE, false, 0, 0 },
+	{ "clear_page", "mov", clear_mov, PAGE, false, 0, 0 },
+	{ "clear_page", "movnti", clear_movnti, PAGE, false, 0, 0 },
+	{ "clear_page", "clzero", clear_clzero, PAGE, false, CLZERO, 0 },
+	{ "clear_extent", "rep-stosb", clear_rep_stosb, 0, false, 0, 0 },
+	{ "clear_extent", "rep-stosq", clear_rep_stosq, 0, false, 0, 0 },
+	{ "clear_extent", "mov", clear_mov, 0, false, 0, 0 },
+	{ "clear_extent", "movnti", clear_movnti, 0, false, 0, 0 },
+	{ "clear_extent", "clzero", clear_clzero, 0, false, CLZERO, 0 },
+	{ "copy", "rep-movsb", copy_rep_movsb, 0, true, 0, 0 },
+	{ "copy", "mov", copy_mov, 0, true, 0, 0 },
+	{ "copy", "movnti", copy_movnti, 0, true, 0, 0 },
+	{ "memcpy_flushcache", "movnti", flush_movnti_clwb, 0, true, CLWB, 0 },
+	{ "memcpy_flushcache", "movnti", flush_movnti_clflushopt, 0, true, CLFLUSHOPT, CLWB },
+	{ "memcpy_flushcache", "movnti", flush_movnti_clflush, 0, true, 0, CLFLUSHOPT | CLWB },
+	{ "memcpy_flushcache", "clflushopt-copy", flush_clflushopt_clwb, 0, true, CLFLUSHOPT | CLWB,
+	  0 },
+	{ "memcpy_flushcache", "clflushopt-copy", flush_clflushopt_clflushopt, 0, true, CLFLUSHOPT,
+	  CLWB },
+	{ "flush", "movnti-8", store_movnti, 0, false, 0, 0 },
+	{ "flush", "mov-8+clwb", store_mov_clwb, 0, false, CLWB, 0 },
+	{ "flush", "mov-8+clflushopt", store_mov_clflushopt, 0, false, CLFLUSHOPT, 0 },
+	{ "flush", "mov-8+clflush", store_mov_clflush, 0, false, 0, CLFLUSHOPT | CLWB },
+	{ "flush", "movntdq-16", store_movntdq_xmm, 0, false, 0, 0 },
+	{ "flush", "mov-16+clwb", store_xmm_clwb, 0, false, CLWB, 0 },
+	{ "flush", "mov-16+clflushopt", store_xmm_clflushopt, 0, false, CLFLUSHOPT, 0 },
+	{ "flush", "movntdq-32", store_movntdq_ymm, 0, false, AVX, 0 },
+	{ "flush", "mov-32+clwb", store_ymm_clwb, 0, false, AVX | CLWB, 0 },
+	{ "flush", "movntdq-64", store_zmm_nt, 0, false, AVX512F, 0 },
+	{ "flush", "mov-64+clwb", store_zmm_clwb, 0, false, AVX512F | CLWB, 0 },
+	{ "flush", "movdir64b", store_movdir64b, 0, false, MOVDIR64B, 0 },
+	{ "flush", "clzero+clwb", store_clzero_clwb, 0, false, CLZERO | CLWB, 0 },
 };
 
-static bool can(const struct dispatch_cpu *cpu, enum needs needs)
+static unsigned abilities(const struct dispatch_cpu *cpu)
 {
-	switch (needs) {
-	case NEEDS_NOTHING:
-		return true;
-	case NEEDS_CLZERO:
-		return cpu->clzero;
-	case NEEDS_CLWB:
-		return cpu->clwb;
-	case NEEDS_CLFLUSHOPT:
-		return cpu->clwb && cpu->clflushopt;
-	case NEEDS_CLFLUSHOPT_ONLY:
-		return cpu->clflushopt && !cpu->clwb;
-	case NEEDS_CLFLUSH_ONLY:
-		return !cpu->clflushopt && !cpu->clwb;
-	}
-	return false;
+	uint32_t eax, ebx, ecx, edx;
+	unsigned have = 0;
+
+	__builtin_cpu_init();
+	have |= cpu->clzero ? CLZERO : 0;
+	have |= cpu->clwb ? CLWB : 0;
+	have |= cpu->clflushopt ? CLFLUSHOPT : 0;
+	have |= __builtin_cpu_supports("avx") ? AVX : 0;
+	have |= __builtin_cpu_supports("avx512f") ? AVX512F : 0;
+	if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && ecx & bit_MOVDIR64B)
+		have |= MOVDIR64B;
+	return have;
 }
 
 /* What the dispatcher takes at a small extent; copies go by ERMS, as rep-stosb does. */
@@ -146,6 +208,8 @@ static const char *reference_of(const char *operation, const struct dispatch_cpu
 {
 	if (!strcmp(operation, "memcpy_flushcache"))
 		return "movnti";
+	if (!strcmp(operation, "flush"))
+		return "movnti-8";
 	if (!strcmp(operation, "copy"))
 		return cpu->erms ? "rep-movsb" : "mov";
 	return cpu->erms ? "rep-stosb" : cpu->rep_good ? "rep-stosq" : "mov";
@@ -169,10 +233,11 @@ static void put_reference_first(struct bench_operation *operation, const struct 
 size_t bench_operations(struct bench_operation *out, const struct dispatch_cpu *cpu)
 {
 	struct bench_operation *operation = NULL;
+	unsigned have = abilities(cpu);
 	size_t count = 0;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (!can(cpu, rows[i].needs))
+		if ((rows[i].needs & ~have) || (rows[i].unless & have))
 			continue;
 		if (!operation || strcmp(operation->name, rows[i].operation)) {
 			operation = &out[count++];

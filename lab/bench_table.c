@@ -30,11 +30,11 @@ static void print_line(FILE *out, const struct bench_line *line)
 	const struct measured *measured = &line->measured;
 
 	if (!line->statistics.count) {
-		fprintf(out, "%-15s %8s %7s  noisy, no conclusion (%u runs were disturbed)\n",
+		fprintf(out, "%-18s %8s %7s  noisy, no conclusion (%u runs were disturbed)\n",
 			measured->path->path, "", "", measured->disturbed);
 		return;
 	}
-	fprintf(out, "%-15s %8.2f %5.1f %%", measured->path->path, line->statistics.median,
+	fprintf(out, "%-18s %8.2f %5.1f %%", measured->path->path, line->statistics.median,
 		100 * line->statistics.stddev / line->statistics.mean);
 	if (line->reference)
 		fprintf(out, "  reference");
@@ -81,7 +81,7 @@ void bench_print(FILE *out, const struct bench_result *result)
 		char size[32] = "", threads[16] = "";
 
 		if (!i || strcmp(operation, line[-1].measured.path->operation))
-			fprintf(out, "\n%s\n%10s %7s  %-15s %8s %7s\n", operation, "extent",
+			fprintf(out, "\n%s\n%10s %7s  %-18s %8s %7s\n", operation, "extent",
 				"threads", "path", "GB/s", "stddev");
 		if (!i || !same_group(line, &line[-1])) {
 			bench_size_text(size, sizeof(size), line->measured.bytes);

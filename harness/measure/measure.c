@@ -139,8 +139,8 @@ static int start_worker(struct measure *measure, unsigned number, int cpu, struc
 	worker->measure = measure;
 	worker->cpu = cpu;
 	worker->to = (uint8_t *)first + number * measure->stride;
-	if (measure->options.memory && number == 0)
-		worker->to = measure->options.memory;
+	if (measure->options.memory)
+		worker->to = (uint8_t *)measure->options.memory + number * measure->options.bytes;
 	if (measure->options.reads)
 		worker->from =
 			(uint8_t *)first + (measure->options.threads + number) * measure->stride;

@@ -30,7 +30,8 @@ struct measure_options {
 	size_t bytes;	  /* the largest extent of a thread */
 	enum measure_pages pages;
 	bool reads;   /* some path copies: a source as large as the extent is needed */
-	void *memory; /* where thread 0 writes instead (a DAX mapping); NULL: ordinary memory */
+	void *memory; /* written instead of ordinary memory (a DAX mapping): `bytes` for each
+		       * thread, one behind the other; NULL: ordinary memory */
 	double sample_seconds; /* how long a run lasts at least, by repeating what is shorter */
 };
 
