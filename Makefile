@@ -102,6 +102,9 @@ $(B)/host/page.o: $(B)/page.c $(B)/flags
 
 LAB_SRC := $(wildcard lab/*.c)
 LAB_OBJ := $(LAB_SRC:%.c=$(B)/host/%.o)
+# What diff asks other revisions with travels in the program as text.
+$(B)/host/lab/diff_source.o: images/chooser/chooser.c
+
 $(B)/quirklab: $(LAB_OBJ) $(B)/libharness.a $(B)/libdispatch.a
 	$(call brief,LD)
 	$(Q)$(CC) -no-pie -o $@ $^ $(HOST_LIBS)

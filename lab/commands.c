@@ -62,6 +62,38 @@ const struct command lab_commands[] = {
 	  "guest does not see as asked and what depends on it; -v shows every register.\n\n"
 	  "exit status: as for 'run'.",
 	  repro_option_rows, command_repro },
+	{ "diff", "BASE [HEAD [SPEC...]]", "the CPUs that take another path, and nothing else",
+	  "BASE and HEAD are each a git revision of these sources (its dispatcher is built), '.' "
+	  "for "
+	  "the\n"
+	  "work tree (HEAD's default), a results folder or file, a kernel, or a C library (DEB or "
+	  "folder). A\n"
+	  "word that is no revision is a path; ./NAME always is. Revisions are asked on this host "
+	  "about every\n"
+	  "CPU of the tables, every SPEC (dumps as well) and all signatures of the known vendors; "
+	  "then HEAD's\n"
+	  "guests confirm it for what changes, its neighbours and a sample. Building runs the "
+	  "revision's own\n"
+	  "Makefile.\n\n"
+	  "exit status: 0 no CPU changes path, or each change is what HEAD's expect/ says; 1 a "
+	  "change that\n"
+	  "nobody agreed on, or a guest that contradicts; 2 bad input; 3 the lab could not work.",
+	  diff_option_rows, command_diff },
+	{ "accept", "RESULTS", "make what a run picked the expected picks",
+	  "RESULTS is a results folder or a file of records. The tables of cpu-models/expect/ that "
+	  "fit are\n"
+	  "written again: only the cells that changed, rows in their order; a CPU of the catalogue "
+	  "without a\n"
+	  "row gets one. What the run is no witness for is named and stays as it is: cells that "
+	  "are "
+	  "mismatch,\n"
+	  "hung, crashed or error, and CPUs whose dispatcher does not do what it says. Read the "
+	  "diff before you\n"
+	  "commit it.\n\n"
+	  "exit status: 0 written, or nothing changed; 1 a cell was hung, crashed, error or "
+	  "untrue; "
+	  "2 bad input.",
+	  accept_option_rows, command_accept },
 	{ "lint", "", "what is wrong with the quirk table, before anything boots",
 	  "Rows that no CPU of the catalogue gets, that earlier rows take or contradict; models "
 	  "that "

@@ -116,24 +116,21 @@ static const char *const siblings[][2] = {
 	{ "CentaurHauls", "  Shanghai  " },
 };
 
-/* The CPU that was perhaps meant: the next family, the other vendor, or both. */
+/* The CPU that was perhaps meant: of the next family, else the other vendor's. */
 static const struct cpu *meant(const struct lint *lint, const struct dispatch_quirk_row *row,
 			       unsigned model)
 {
 	static const int families[] = { 0, 1, -1 };
+	const char *vendors[] = { row->vendor, row->vendor };
 	const struct cpu *found = NULL;
-	const char *other = row->vendor;
 
 	for (size_t i = 0; i < sizeof(siblings) / sizeof(*siblings); i++)
 		if (!memcmp(row->vendor, siblings[i][0], 12))
-			other = siblings[i][1];
-	for (size_t i = 0; i < sizeof(families) / sizeof(*families) && !found; i++) {
-		unsigned family = row->family + (unsigned)families[i];
-
-		found = lint_catalogue_cpu(lint, row->vendor, family, model);
-		if (!found)
-			found = lint_catalogue_cpu(lint, other, family, model);
-	}
+			vendors[1] = siblings[i][1];
+	for (size_t v = 0; v < 2 && !found; v++)
+		for (size_t i = 0; i < sizeof(families) / sizeof(*families) && !found; i++)
+			found = lint_catalogue_cpu(lint, vendors[v],
+						   row->family + (unsigned)families[i], model);
 	return found;
 }
 

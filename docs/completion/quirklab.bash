@@ -5,7 +5,7 @@
 _quirklab()
 {
 	local cur prev word i command='' program=${COMP_WORDS[0]}
-	local global commands run replay list show cpuid cpuid_diff repro report doctor
+	local global commands run replay list show cpuid cpuid_diff repro report diff accept lint doctor
 	global='--connect --verbose --help --version'
 	run='--image --subject --libc --silence --jobs --pack --shard --timeout-scale --kernel --append --emulator --accel
 		--results --resume --strict --bisect --output --help --version'
@@ -17,8 +17,11 @@ _quirklab()
 	repro='--image --strict --print-xml --print-qemu --shell --gdb --keep --against --op --no-boot
 		--kernel --emulator --accel --timeout-scale --help --version'
 	report='--output --help --version'
+	diff='--format --full --no-boot --help --version'
+	accept='--help --version'
+	lint='--format --mutate --help --version'
 	doctor='--help --version'
-	commands='run replay list show cpuid cpuid-diff repro report doctor'
+	commands='run replay list show cpuid cpuid-diff repro report diff accept lint doctor'
 
 	COMPREPLY=()
 	cur=${COMP_WORDS[COMP_CWORD]}
@@ -45,6 +48,10 @@ _quirklab()
 	--output | -o)
 		word='tap junit jsonl html markdown table'
 		[ "$command" != replay ] || word='text tap'
+		;;
+	--format)
+		word='text markdown json'
+		[ "$command" != lint ] || word='text sarif junit'
 		;;
 	--to) word='cpuid-r json tsv libvirt qemu' ;;
 	--op) word="$("$program" list operations 2>/dev/null | sed -E 's/ .*//')" ;;
@@ -74,7 +81,15 @@ _quirklab()
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			return
 			;;
+		diff/-?*) word=$diff ;;
+		accept/-*) word=$accept ;;
+		lint/*) word=$lint ;;
 		doctor/*) word=$doctor ;;
+		diff/* | accept/*)
+			word=$([ "$command" = accept ] || git for-each-ref --format='%(refname:short)' 2>/dev/null)
+			mapfile -t COMPREPLY < <(compgen -f -W "$word" -- "$cur")
+			return
+			;;
 		list/*) word='cpus models subjects operations' ;;
 		run/* | replay/* | show/* | cpuid/* | cpuid-diff/* | repro/*)
 			word="catalogue unknown models $("$program" list cpus 2>/dev/null |

@@ -4,48 +4,17 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <pwd.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/util/cleanup.h"
 #include "harness/util/file.h"
+#include "harness/util/paths.h"
 #include "harness/util/text.h"
 
 /* Such a file is some 200 KiB. */
 #define FILE_MOST (8 << 20)
-
-/* After su or sudo it may still be the other user's, whose files are not to be trusted, nor to be
- * made ours. */
-static bool is_own(const char *path)
-{
-	struct stat status;
-
-	if (!path || path[0] != '/')
-		return false;
-	if (stat(path, &status) < 0)
-		return errno == ENOENT; /* is made */
-	return status.st_uid == geteuid();
-}
-
-static char *cache_folder(void)
-{
-	const char *cache = getenv("XDG_CACHE_HOME");
-	const char *home = getenv("HOME");
-	char room[4096];
-	struct passwd entry, *found = NULL;
-
-	if (is_own(cache))
-		return xasprintf("%s/quirklab/capabilities", cache);
-	if (!is_own(home)) {
-		if (getpwuid_r(geteuid(), &entry, room, sizeof(room), &found) || !found)
-			return NULL;
-		home = found->pw_dir;
-	}
-	return xasprintf("%s/.cache/quirklab/capabilities", home);
-}
 
 static char *root_folder(const char *root)
 {
@@ -91,7 +60,7 @@ static void copy_all(const char *from, const char *to)
 
 void capability_cache_load(const char *root)
 {
-	CLEANUP_FREE char *cache = cache_folder();
+	CLEANUP_FREE char *cache = path_cache("capabilities");
 	CLEANUP_FREE char *here = root_folder(root);
 
 	if (cache)
@@ -100,7 +69,7 @@ void capability_cache_load(const char *root)
 
 void capability_cache_save(const char *root)
 {
-	CLEANUP_FREE char *cache = cache_folder();
+	CLEANUP_FREE char *cache = path_cache("capabilities");
 	CLEANUP_FREE char *here = root_folder(root);
 
 	if (cache)

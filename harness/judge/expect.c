@@ -251,14 +251,20 @@ fail:
 	return -1;
 }
 
+int expectations_file(char **path, const char *subject, const char *version, struct error *err)
+{
+	CLEANUP_FREE char *folder = path_models("expect");
+
+	return find_file(path, folder, subject, version, err);
+}
+
 int expectations_read(struct expectations **out, const char *subject, const char *version,
 		      struct error *err)
 {
-	CLEANUP_FREE char *folder = path_models("expect");
 	CLEANUP_FREE char *path = NULL;
 
 	*out = NULL;
-	if (find_file(&path, folder, subject, version, err))
+	if (expectations_file(&path, subject, version, err))
 		return -1;
 	return path ? read_file(out, path, subject, err) : 0;
 }

@@ -17,6 +17,8 @@ struct expectations;
  * is taken. *out is NULL with return 0 where no file fits: every cell is then a skip. */
 int expectations_read(struct expectations **out, const char *subject, const char *version,
 		      struct error *err);
+/* The file that would be taken; NULL with return 0 where none fits. The caller frees it. */
+int expectations_file(char **path, const char *subject, const char *version, struct error *err);
 /* Reads every version's file of the subject: a broken one is told before anything boots. */
 int expectations_check(const char *subject, struct error *err);
 /* The same for a program of the user's in the folder `beside` (NULL: the lab's own probe): its own

@@ -13,21 +13,29 @@ struct markdown_state {
 	size_t rows, left_out;
 };
 
-void markdown_escaped(FILE *out, const char *bytes)
+void markdown_escape(struct text *out, const char *bytes)
 {
 	char inert[1024];
 
 	text_printable(inert, sizeof(inert), bytes, strlen(bytes));
 	for (const char *at = inert; *at; at++) {
 		if (*at == '<')
-			fputs("&lt;", out);
+			text_addf(out, "&lt;");
 		else if (*at == '&')
-			fputs("&amp;", out);
+			text_addf(out, "&amp;");
 		else if (*at == '@')
-			fputs("&#64;", out); /* no mention of anybody */
+			text_addf(out, "&#64;"); /* no mention of anybody */
 		else
-			fprintf(out, "%s%c", strchr("\\`*_{}[]()#|!~>", *at) ? "\\" : "", *at);
+			text_addf(out, "%s%c", strchr("\\`*_{}[]()#|!~>", *at) ? "\\" : "", *at);
 	}
+}
+
+void markdown_escaped(FILE *out, const char *bytes)
+{
+	CLEANUP_TEXT struct text text = { 0 };
+
+	markdown_escape(&text, bytes);
+	fputs(text_string(&text), out);
 }
 
 static void row(void *context, const struct cell_result *result)

@@ -56,6 +56,9 @@ void reporter_cell(struct reporter *reporter, const struct cell_result *result);
 /* Writes the rest, flushes, frees the reporter. ERROR_LAB where anything could not be written. */
 int reporter_close(struct reporter *reporter, const struct summary *summary, struct error *err);
 
+/* Adds what somebody sent so that Markdown shows it as it is: no markup, no mention, no HTML. */
+void markdown_escape(struct text *out, const char *bytes);
+
 /* --- the progress line ---------------------------------------------------------------------------
  */
 

@@ -2,8 +2,12 @@
 /* Where the lab's own files are: an override, the build tree, or where they were installed. */
 #include "harness/util/paths.h"
 
+#include <errno.h>
+#include <pwd.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/util/cleanup.h"
@@ -62,4 +66,34 @@ char *path_image(const char *file)
 					      NULL };
 
 	return find("QUIRKLAB_IMAGES", beside, "bare.elf", QUIRKLAB_LIBEXECDIR "/images", file);
+}
+
+/* After su or sudo it may still be the other user's, whose files are not to be trusted, nor to be
+ * made ours. */
+static bool is_own(const char *path)
+{
+	struct stat status;
+
+	if (!path || path[0] != '/')
+		return false;
+	if (stat(path, &status) < 0)
+		return errno == ENOENT; /* is made */
+	return status.st_uid == geteuid();
+}
+
+char *path_cache(const char *part)
+{
+	const char *cache = getenv("XDG_CACHE_HOME");
+	const char *home = getenv("HOME");
+	char room[4096];
+	struct passwd entry, *found = NULL;
+
+	if (is_own(cache))
+		return xasprintf("%s/quirklab/%s", cache, part);
+	if (!is_own(home)) {
+		if (getpwuid_r(geteuid(), &entry, room, sizeof(room), &found) || !found)
+			return NULL;
+		home = found->pw_dir;
+	}
+	return xasprintf("%s/.cache/quirklab/%s", home, part);
 }

@@ -10,5 +10,7 @@
 
 char *path_models(const char *file); /* .../cpu-models/FILE; the caller frees it */
 char *path_image(const char *file);  /* .../images/FILE, such as bare.elf or agent; caller frees */
+/* The user's cache, .../quirklab/PART; caller frees. NULL where this user has none of his own. */
+char *path_cache(const char *part);
 
 #endif
