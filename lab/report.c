@@ -33,6 +33,7 @@ static int write_run(const struct run_options *options, const struct merged_run 
 	const struct report_options about = {
 		.planned = run->summary.cells,
 		.verbose = verbose,
+		.label = text_string(&run->label),
 		.unfinished = run->unfinished,
 		.unfinished_count = run->unfinished_count,
 	};

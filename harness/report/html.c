@@ -150,13 +150,13 @@ void page_write(FILE *out, const struct page *page)
 
 static void end(struct reporter *reporter, const struct summary *summary)
 {
+	const struct report_options *options = &reporter->options;
+	const char *name = options->label ? options->label : options->folder;
 	CLEANUP_TEXT struct text label = { 0 };
 	char inert[1024];
 
-	if (reporter->options.folder)
-		text_addf(&label, "%s",
-			  text_printable(inert, sizeof(inert), reporter->options.folder,
-					 strlen(reporter->options.folder)));
+	if (name)
+		text_addf(&label, "%s", text_printable(inert, sizeof(inert), name, strlen(name)));
 	reporter_sort(reporter);
 	page_write(reporter->out,
 		   &(struct page){
@@ -165,8 +165,8 @@ static void end(struct reporter *reporter, const struct summary *summary)
 					   .label = label,
 					   .cells = reporter->kept,
 					   .count = reporter->seen,
-					   .unfinished = reporter->options.unfinished,
-					   .unfinished_count = reporter->options.unfinished_count,
+					   .unfinished = options->unfinished,
+					   .unfinished_count = options->unfinished_count,
 					   .summary = *summary,
 				   },
 			   .run_count = 1,

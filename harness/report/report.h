@@ -43,6 +43,7 @@ struct report_options {
 	bool utf8;	    /* table: symbols beyond ASCII are understood */
 	bool verbose;	    /* table: a line for each cell that passed, however many there are */
 	unsigned width;	    /* table: columns of the terminal, at least 20 */
+	const char *label;  /* html: what the results are called; NULL: their folder. Borrowed. */
 	const char *folder; /* html: of results, with the cells' logs; NULL: none. Borrowed. */
 	char **unfinished;  /* html: the planned cells that have no result. Borrowed. */
 	size_t unfinished_count;

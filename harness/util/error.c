@@ -6,12 +6,41 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Characters beyond ASCII, in UTF-8, that steer a terminal or turn the text around them. */
+static const struct {
+	unsigned char lead[2];
+	unsigned lead_length;
+	unsigned char first, last;
+} steering[] = {
+	{ { 0xc2 }, 1, 0x80, 0x9f },	   /* U+0080..9F: control characters */
+	{ { 0xd8 }, 1, 0x9c, 0x9c },	   /* U+061C: Arabic letter mark */
+	{ { 0xe2, 0x80 }, 2, 0x8b, 0x8f }, /* U+200B..F: invisible, and marks of direction */
+	{ { 0xe2, 0x80 }, 2, 0xa8, 0xae }, /* U+2028..E: lines, embeddings, overrides */
+	{ { 0xe2, 0x81 }, 2, 0xa0, 0xaf }, /* U+2060..F: invisible, isolates */
+	{ { 0xef, 0xbb }, 2, 0xbf, 0xbf }, /* U+FEFF */
+};
+
+/* How many bytes of such a character begin here; 0: none. */
+static unsigned steers(const unsigned char *text)
+{
+	for (size_t i = 0; i < sizeof(steering) / sizeof(*steering); i++) {
+		unsigned length = steering[i].lead_length;
+
+		if (!strncmp((const char *)text, (const char *)steering[i].lead, length) &&
+		    text[length] >= steering[i].first && text[length] <= steering[i].last)
+			return length + 1;
+	}
+	return 0;
+}
+
 /* A message may quote a file, a guest or an argument: keep it one line and inert. */
 static void make_inert(char *text)
 {
-	for (unsigned char *c = (unsigned char *)text; *c; c++)
-		if (*c < ' ' || *c == 0x7f)
-			*c = '?';
+	for (unsigned char *c = (unsigned char *)text; *c; c++) {
+		unsigned length = *c < ' ' || *c == 0x7f ? 1 : steers(c);
+
+		memset(c, '?', length);
+	}
 }
 
 int error_set(struct error *err, enum error_kind kind, const char *format, ...)

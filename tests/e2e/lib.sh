@@ -204,6 +204,31 @@ well_formed()
 	fi
 }
 
+# hostile_results RESULTS: a results folder, $hostile, with two cells of RESULTS whose every string is what
+# an attacker would try: markup, escape sequences, marks that turn text around, quotes, NULs. So is its name.
+hostile_results()
+{
+	local evil cell
+
+	evil=$'<script>alert(1)</script>\e[2J\e]0;x\a\u202egpj.\u2066\u0085"\'`|&--><!--</style>]]>\\'
+	hostile=$work/h$evil
+	mkdir -p "$hostile/cells"
+	jq -c --arg evil "$evil" --arg long "$(head -c 300 /dev/zero | tr '\0' x)" '
+		select(.cpu.name | IN("skylake-x", "broadwell-x")) |
+		.cpu.vendor = "\u202e<b>" | .cpu.uarch = $evil[:40] | .reason = $evil + $long | .verdict = "fail" |
+		.picks[0].says = $evil[:12] | .picks[1].does = $evil + $evil | .picks[2].row = $evil[:50] |
+		.picks[3].verdict = "fail" | .cpuid.missing = [$evil] | .versions.kernel = $evil[:40] |
+		.cpu.name = "</script><img src=x onerror=alert(2)>\u202e" + .cpu.name[:9] | .cell = .cpu.name + "/bare/dispatch"' \
+		"$1/results.jsonl" >"$hostile/results.jsonl"
+	printf '%s\0%s\n' "$evil" "$evil" >console
+	jq -r .cell "$hostile/results.jsonl" | while IFS= read -r cell; do
+		# The folder of a cell has the name that records give it: printable.
+		cell=$(printf %s "$cell" | LC_ALL=C perl -pe 's/([^ -~])/sprintf("\\x%02x", ord $1)/ge')
+		mkdir -p "$hostile/cells/$cell"
+		cp console "$hostile/cells/$cell/console.log"
+	done
+}
+
 finish()
 {
 	check "no QEMU is left" within 2 no_qemu

@@ -61,6 +61,11 @@ START_TEST(error_is_one_inert_line)
 	error_prefix(&err, "x\ry");
 	ck_assert_str_eq(err.text, "x?y: a?b?[31mc??");
 	ck_assert_int_eq(err.kind, ERROR_LAB);
+	/* An override, an isolate, a control character of two bytes; letters stay. */
+	error_set(&err, ERROR_INPUT,
+		  "a\u202eb\u2066c\xc2\x85"
+		  "d \u00e9\u4e2d");
+	ck_assert_str_eq(err.text, "a???b???c??d \u00e9\u4e2d");
 }
 END_TEST
 
