@@ -453,7 +453,7 @@ static bool add_program(struct cell_result *result, const struct hearing *hearin
 	const struct observed_program *program = hearing->observation->program;
 	struct program_lines *lines = program_read(program);
 
-	for (size_t i = 0; i < lines->pick_count; i++)
+	for (size_t i = 0; i < lines->pick_count && result->pick_count < CELL_PICKS_MAX; i++)
 		fill_program_pick(result, hearing, &lines->picks[i]);
 	result->verdict =
 		program_verdict(result->reason, sizeof(result->reason), lines->facts, program);
