@@ -6,7 +6,11 @@
  */
 #include "harness/cpu/read.h"
 
+#include <ctype.h>
 #include <string.h>
+
+#define SECTION_MAX 32
+#define JOINED_MAX  512
 
 /* Beginnings of the lines that name a bit, below a header that ends in these words. */
 static const struct {
@@ -43,7 +47,7 @@ static const struct {
 	{ "(1/edx)", 1, 0, CPUID_EDX, 16, "PAT:" },
 	{ "(1/edx)", 1, 0, CPUID_EDX, 16, "page attribute table" },
 	{ "(1/edx)", 1, 0, CPUID_EDX, 17, "PSE-36:" },
-	{ "(1/edx)", 1, 0, CPUID_EDX, 17, "page size extension  " },
+	{ "(1/edx)", 1, 0, CPUID_EDX, 17, "page size extension " },
 	{ "(1/edx)", 1, 0, CPUID_EDX, 19, "CLFLUSH instruction" },
 	{ "(1/edx)", 1, 0, CPUID_EDX, 21, "DS: debug store" },
 	{ "(1/edx)", 1, 0, CPUID_EDX, 22, "ACPI:" },
@@ -144,6 +148,19 @@ static bool take_section(const struct line *line, char *section, size_t room)
 	return true;
 }
 
+/* As scan_word, with blanks nowhere: a wrap may have lost one, or put one in. */
+static const char *scan_text(const char *at, const char *text)
+{
+	for (;; at++, text++) {
+		at = scan_blanks(at);
+		text = scan_blanks(text);
+		if (!*text)
+			return at;
+		if (tolower((unsigned char)*at) != tolower((unsigned char)*text))
+			return NULL;
+	}
+}
+
 /* What stands behind the line's last '='; NULL where it has none. */
 static const char *value_of(const struct line *line)
 {
@@ -152,16 +169,23 @@ static const char *value_of(const struct line *line)
 	return equals ? scan_blanks(equals + 1) : NULL;
 }
 
+static bool ends_in(const char *value, const char *word)
+{
+	const char *end = scan_text(value, word);
+
+	return end && *end == '\n';
+}
+
 static void take_bit(struct reading *reading, const struct line *line, const char *section)
 {
 	const char *at = scan_blanks(line->at), *value = value_of(line);
-	bool on = value && scan_word(value, "true"), off = value && scan_word(value, "false");
+	bool on = value && ends_in(value, "true"), off = value && ends_in(value, "false");
 
 	if (!on && !off)
 		return;
 	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
 		/* Sections of registers are written "(1/edx)", "(0xd/1)", "(0x80000001/edx)". */
-		if (strcmp(section, bits[i].section) || !scan_word(at, bits[i].text))
+		if (strcmp(section, bits[i].section) || !scan_text(at, bits[i].text))
 			continue;
 		reading_bits(reading, bits[i].leaf, bits[i].subleaf, bits[i].reg,
 			     on ? 1u << bits[i].bit : 0, 1u << bits[i].bit);
@@ -209,7 +233,7 @@ static void take_signature(struct signature_lines *lines, const struct line *lin
 	uint32_t number;
 
 	for (unsigned i = 0; i < sizeof(signature_texts) / sizeof(signature_texts[0]); i++) {
-		if (!scan_word(at, signature_texts[i].text) || !value_of(line) ||
+		if (!scan_text(at, signature_texts[i].text) || !value_of(line) ||
 		    !last_number(line, &number))
 			continue;
 		memcpy((char *)lines + signature_texts[i].offset, &number, sizeof(number));
@@ -264,31 +288,72 @@ static void take_strings(struct reading *reading, const struct line *line)
 		reading_bits(reading, 1, 0, CPUID_EBX, units << 8, 0xFF00);
 }
 
+/*
+ * Lines are indented by three blanks or more, so one that is not is what a wrap has broken off, and
+ * so is one that begins with the '='. Joined as they are: names are compared without their blanks.
+ */
+static bool is_rest(const struct line *line)
+{
+	const char *at = scan_blanks(line->at);
+
+	return at < line->end && (at - line->at < 3 || *at == '=') && !scan_word(at, "CPU");
+}
+
+static void join_rest(const struct dump_text *text, struct line *line, char joined[JOINED_MAX],
+		      struct line *out)
+{
+	struct line next = *line;
+	size_t used = (size_t)(line->end - line->at);
+
+	*out = *line;
+	if (scan_blanks(line->at) - line->at < 3 || used + 2 > JOINED_MAX)
+		return;
+	while (line_next(text, &next) && is_rest(&next)) {
+		size_t length = (size_t)(next.end - next.at);
+
+		if (used + length + 2 > JOINED_MAX)
+			return;
+		if (out->at != joined)
+			memcpy(joined, line->at, used);
+		memcpy(joined + used, next.at, length);
+		used += length;
+		joined[used] = '\n';
+		joined[used + 1] = '\0';
+		*out = (struct line){ joined, joined + used, line->number };
+		*line = next;
+	}
+}
+
+static void take_line(struct reading *reading, const struct line *line,
+		      struct signature_lines *signature, char section[SECTION_MAX])
+{
+	const char *at = scan_word(scan_blanks(line->at), "CPU");
+	const char *end;
+	uint32_t number;
+
+	end = at ? scan_decimal(scan_blanks(at), &number) : NULL;
+	if (at && *(end ? end : at) == ':') {
+		put_signature(reading, signature);
+		reading_cpu(reading, end ? (long)number : -1);
+		*section = '\0';
+	} else if (!take_section(line, section, SECTION_MAX)) {
+		if (!strcmp(section, "(1/eax)"))
+			take_signature(signature, line);
+		take_bit(reading, line, section);
+		take_strings(reading, line);
+	}
+}
+
 static int read_decoded(struct reading *reading, const struct dump_text *text, struct error *err)
 {
 	struct signature_lines signature = { 0 };
-	struct line line = { 0 };
-	char section[32] = "";
+	char section[SECTION_MAX] = "", joined[JOINED_MAX];
+	struct line line = { 0 }, whole;
 
 	(void)err;
 	while (line_next(text, &line)) {
-		const char *at = scan_word(scan_blanks(line.at), "CPU");
-		const char *end;
-		uint32_t number;
-
-		end = at ? scan_decimal(scan_blanks(at), &number) : NULL;
-		if (at && *(end ? end : at) == ':') {
-			put_signature(reading, &signature);
-			reading_cpu(reading, end ? (long)number : -1);
-			*section = '\0';
-		} else if (take_section(&line, section, sizeof(section))) {
-			continue;
-		} else {
-			if (!strcmp(section, "(1/eax)"))
-				take_signature(&signature, &line);
-			take_bit(reading, &line, section);
-			take_strings(reading, &line);
-		}
+		join_rest(text, &line, joined, &whole);
+		take_line(reading, &whole, &signature, section);
 	}
 	put_signature(reading, &signature);
 	return 0;

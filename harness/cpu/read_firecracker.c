@@ -49,15 +49,18 @@ static void take_leaf(struct reading *reading, const json_t *item)
 	size_t i;
 	json_t *modifier;
 
-	if (!number_of(item, "leaf", &leaf))
+	if (!number_of(item, "leaf", &leaf) || !number_of(item, "subleaf", &subleaf)) {
+		reading_warn(reading, 0, "a leaf without its number or its subleaf's: left out");
 		return;
-	number_of(item, "subleaf", &subleaf);
+	}
 	json_array_foreach(modifiers, i, modifier)
 	{
 		const char *name = json_string_value(json_object_get(modifier, "register"));
 		const char *bits = json_string_value(json_object_get(modifier, "bitmap"));
 		uint32_t value, known;
 
+		if (!name || !json_is_array(modifiers))
+			reading_warn(reading, 0, "leaf 0x%x: a pattern without its register", leaf);
 		for (int reg = 0; name && reg < 4; reg++) {
 			if (strcmp(name, registers[reg]))
 				continue;

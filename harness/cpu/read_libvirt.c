@@ -4,6 +4,7 @@
  * domain, of the capabilities or of the domain capabilities: a model's name, and features by name
  * and policy.
  */
+#include <ctype.h>
 #include <libxml/xmlreader.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,26 +17,119 @@ struct root {
 	const char *start, *end;
 };
 
-/* From the element's start to its end: what a person writes around it is no XML. NULL where there
- * is none. */
-static xmlTextReaderPtr open_root(const struct dump_text *text, const struct root roots[])
+/* Names that the readers below look for: a wrap may have broken one in two. */
+static const char *const names[] = {
+	"cpudata", "cpuid", "arch",	"eax_in",    "ecx_in",	  "eax",    "ebx",	"ecx",
+	"edx",	   "cpu",   "mode",	"match",     "check",	  "model",  "vendor",	"feature",
+	"policy",  "name",  "fallback", "vendor_id", "signature", "family", "stepping", "function",
+};
+
+static bool is_name_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Whether what stands before and behind the end of line is one name. */
+static bool breaks_name(const char *start, const char *newline, const char *end)
+{
+	const char *from = newline, *to = newline + 1;
+
+	while (from > start && is_name_char(from[-1]))
+		from--;
+	while (to < end && is_name_char(*to))
+		to++;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t length = strlen(names[i]), before = (size_t)(newline - from);
+
+		if (before && to > newline + 1 && (size_t)(to - from - 1) == length &&
+		    !memcmp(names[i], from, before) &&
+		    !memcmp(names[i] + before, newline + 1, length - before))
+			return true;
+	}
+	return false;
+}
+
+/* A copy without the ends of lines that a wrap has put into values and names; NULL: there are none.
+ */
+static char *unwrap(const char *start, size_t *length)
+{
+	const char *end = start + *length, *from = start;
+	struct text out = { 0 };
+	bool tag = false;
+	char quote = 0;
+
+	for (const char *at = start; at < end; at++) {
+		if (quote)
+			quote = *at == quote ? 0 : quote;
+		else if (tag && (*at == '"' || *at == '\''))
+			quote = *at;
+		else if (*at == '<' || *at == '>')
+			tag = *at == '<';
+		if (*at != '\n' || !tag || (!quote && !breaks_name(start, at, end)))
+			continue;
+		text_add(&out, from, (size_t)(at - from));
+		from = at + 1;
+	}
+	if (from == start)
+		return NULL;
+	text_add(&out, from, (size_t)(end - from));
+	*length = out.length;
+	return out.bytes;
+}
+
+/* The reader, what it reads if that is a copy, and whether it met what is no XML. */
+struct document {
+	xmlTextReaderPtr xml;
+	char *copy;
+	bool damaged;
+};
+
+static void note_damage(void *argument, const xmlError *error)
+{
+	struct document *document = argument;
+
+	(void)error;
+	document->damaged = true;
+}
+
+static void close_document(struct document *document)
+{
+	xmlFreeTextReader(document->xml);
+	free(document->copy);
+}
+
+/* From the element's start to its end: what a person writes around it is no XML. No reader where
+ * there is none. What is damaged is passed over, and what is behind it read. */
+static void open_root(struct document *document, struct reading *reading,
+		      const struct dump_text *text, const struct root roots[])
 {
 	const char *start = NULL, *end;
 	size_t i, length;
 
 	for (i = 0; roots[i].start && !start; i++)
 		start = text_find(text, roots[i].start);
+	*document = (struct document){ 0 };
 	if (!start)
-		return NULL;
+		return;
 	length = text->length - (size_t)(start - text->bytes);
+	document->copy = unwrap(start, &length);
+	if (document->copy) {
+		start = document->copy;
+		reading_warn(reading, 0, "the XML is wrapped: broken words are read as one");
+	}
 	end = memmem(start, length, roots[i - 1].end, strlen(roots[i - 1].end));
 	if (end)
 		length = (size_t)(end - start) + strlen(roots[i - 1].end);
 	if (length > INT32_MAX)
-		return NULL;
-	return xmlReaderForMemory(start, (int)length, NULL, NULL,
-				  XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
-					  XML_PARSE_NOBLANKS);
+		return;
+	document->xml =
+		xmlReaderForMemory(start, (int)length, NULL, NULL,
+				   XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
+					   XML_PARSE_NOBLANKS | XML_PARSE_RECOVER);
+	if (document->xml)
+		xmlTextReaderSetStructuredErrorHandler(document->xml,
+						       (xmlStructuredErrorFunc)note_damage,
+						       document);
 }
 
 static bool is(const xmlChar *name, const char *other)
@@ -80,9 +174,13 @@ static void take_leaf(struct reading *reading, xmlTextReaderPtr xml)
 	static const char *const registers[] = { "eax", "ebx", "ecx", "edx" };
 	struct cpuid_leaf leaf = { 0 };
 
-	if (!number_of(xml, "eax_in", &leaf.leaf) && !number_of(xml, "function", &leaf.leaf))
+	/* Old files have a function, and no subleaf. */
+	if (number_of(xml, "eax_in", &leaf.leaf) ? !number_of(xml, "ecx_in", &leaf.subleaf)
+						 : !number_of(xml, "function", &leaf.leaf)) {
+		reading_warn(reading, line_of(xml),
+			     "a leaf without its number or its subleaf's: left out");
 		return;
-	number_of(xml, "ecx_in", &leaf.subleaf);
+	}
 	for (int i = 0; i < 4; i++) {
 		if (number_of(xml, registers[i], &leaf.reg[i]))
 			continue;
@@ -96,11 +194,14 @@ static void take_leaf(struct reading *reading, xmlTextReaderPtr xml)
 static int read_cpudata(struct reading *reading, const struct dump_text *text, struct error *err)
 {
 	static const struct root roots[] = { { "<cpudata", "</cpudata>" }, { NULL, NULL } };
-	xmlTextReaderPtr xml = open_root(text, roots);
 	CLEANUP_FREE char *architecture = NULL;
+	struct document document;
+	xmlTextReaderPtr xml;
 	bool ended = false;
 	int result = 0;
 
+	open_root(&document, reading, text, roots);
+	xml = document.xml;
 	while (xml && !ended && xmlTextReaderRead(xml) == 1) {
 		if (!architecture && has_element(xml, "cpudata"))
 			architecture = attribute(xml, "arch");
@@ -112,9 +213,9 @@ static int read_cpudata(struct reading *reading, const struct dump_text *text, s
 	if (architecture && strcmp(architecture, "x86"))
 		result = error_set(err, ERROR_INPUT, "not of an x86 CPU, but of %.32s",
 				   architecture);
-	else if (!ended)
+	else if (!ended || document.damaged)
 		reading_warn(reading, 0, "the XML is cut off or damaged: leaves may be missing");
-	xmlFreeTextReader(xml);
+	close_document(&document);
 	return result;
 }
 
@@ -162,6 +263,8 @@ static void take_feature(struct reading *reading, xmlTextReaderPtr xml)
 			on = policies[i].on;
 	if (on == -2)
 		reading_warn(reading, line_of(xml), "unknown policy '%s'", policy);
+	else if (!policy && xmlTextReaderAttributeCount(xml) != 1)
+		reading_warn(reading, line_of(xml), "a feature without a policy: unknown");
 	else if (on == -1 && name)
 		reading_warn(reading, line_of(xml), "feature '%s' is optional: unknown", name);
 	else if (index >= 0)
@@ -186,6 +289,18 @@ struct definition {
 	bool other_mode; /* in a <mode> that is not host-model: lists of what could be */
 	bool done;
 };
+
+/* A name has none; a wrap may have put some in. */
+static void drop_blanks(char *text)
+{
+	char *to = text;
+
+	for (const char *at = text; at && *at; at++)
+		if (!isspace((unsigned char)*at))
+			*to++ = *at;
+	if (text)
+		*to = '\0';
+}
 
 static int take_element(struct reading *reading, struct definition *state, xmlTextReaderPtr xml,
 			struct error *err)
@@ -212,6 +327,7 @@ static int take_element(struct reading *reading, struct definition *state, xmlTe
 		if (vendor && strlen(vendor) == 12)
 			reading_vendor(reading, vendor);
 		text = (char *)xmlTextReaderReadString(xml);
+		drop_blanks(text);
 		if (text && *text && strlen(text) <= 60 && !reading->libvirt_model) {
 			reading->libvirt_model = xstrdup(text);
 			reading->touched = true;
@@ -243,15 +359,18 @@ static int read_cpu_xml(struct reading *reading, const struct dump_text *text, s
 		{ "<cpu>", "</cpu>" },
 		{ NULL, NULL },
 	};
-	xmlTextReaderPtr xml = open_root(text, roots);
 	struct definition state = { 0 };
+	struct document document;
+	xmlTextReaderPtr xml;
 	int result = 0;
 
+	open_root(&document, reading, text, roots);
+	xml = document.xml;
 	while (xml && !state.done && result == 0 && xmlTextReaderRead(xml) == 1)
 		result = take_element(reading, &state, xml, err);
-	if (reading->touched && !state.done && !result)
+	if (reading->touched && (!state.done || document.damaged) && !result)
 		reading_warn(reading, 0, "the XML is cut off or damaged: features may be missing");
-	xmlFreeTextReader(xml);
+	close_document(&document);
 	return result;
 }
 
