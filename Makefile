@@ -5,6 +5,7 @@
 #   make check        all tests (under 15 minutes); check-full adds the heavy ones
 #   make check-fresh  both in a minimal root of SUITE=bookworm or SUITE=trixie (as root)
 #   make bench        speed, as ratios against plain QEMU
+#   make bench-peers  quirklab bench beside perf bench (linux-perf), on an idle machine
 #   make fuzz         every fuzzer for FUZZ_SECONDS=600
 #   make lint         formatters and static analysers
 #   make install      into PREFIX=/usr/local below DESTDIR=; make uninstall
@@ -49,7 +50,7 @@ Q     = $(if $(V),,@)
 brief = $(if $(V),,@echo '  $(1)  $(@:$(B)/%=%)')
 
 .DELETE_ON_ERROR:
-.PHONY: all deps images run check check-full check-fresh check-valgrind bench fuzz lint \
+.PHONY: all deps images run check check-full check-fresh check-valgrind bench bench-peers fuzz lint \
 	install uninstall clean FORCE
 .SECONDARY:
 
@@ -135,7 +136,7 @@ run: needs-run
 
 # --- tests, lint, bench, fuzz ---------------------------------------------------------------------
 # How each is done stands in tests/rules.mk and tests/fuzz/rules.mk.
-check check-full check-fresh check-valgrind bench fuzz lint:
+check check-full check-fresh check-valgrind bench bench-peers fuzz lint:
 include tests/rules.mk
 
 # --- installing -----------------------------------------------------------------------------------

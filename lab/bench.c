@@ -162,7 +162,7 @@ static int each_option(void *state, int key, const char *argument, struct error 
 /* Small ones, then around the last-level cache: what a quirk row is about. */
 static void default_sizes(struct bench_options *options, uint64_t llc)
 {
-	const size_t sizes[] = { 4096, 65536, 1 << 20, llc / 8, llc / 2, llc, 2 * llc };
+	const size_t sizes[] = { 4096, 65536, 1 << 20, llc / 8, llc, 2 * llc };
 	size_t last = 0;
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -366,6 +366,7 @@ static int measure_machine(struct bench *bench, struct error *err)
 			options.bytes = bench->options.sizes[s];
 	options.threads = bench->threads[bench->thread_count - 1];
 	options.pages = bench->options.pages;
+	options.cache = bench->result.machine.cpu.llc_bytes;
 	bench->result.runs = bench->options.runs;
 	bench->result.lines = xcalloc(lines * bench->thread_count * bench->options.size_count,
 				      sizeof(*bench->result.lines));

@@ -31,5 +31,10 @@ bench: needs-run
 	@$(MAKE) --no-print-directory $(PARALLEL) all
 	B='$(abspath $(B))' tests/bench/bench
 
+# quirklab bench beside perf bench; wants linux-perf and jq, and a machine with nothing else to do.
+bench-peers: needs-run
+	@$(MAKE) --no-print-directory $(PARALLEL) all
+	B='$(abspath $(B))' tests/bench/peers
+
 lint: needs-lint
 	@HOST_CFLAGS="$(subst ",\",$(HOST_CFLAGS))" DISPATCH_CFLAGS='$(filter-out $(NO_IDIOMS),$(DISPATCH_CFLAGS))' .ci/lint

@@ -32,6 +32,7 @@ struct measure_options {
 	bool reads;   /* some path copies: a source as large as the extent is needed */
 	void *memory; /* written instead of ordinary memory (a DAX mapping): `bytes` for each
 		       * thread, one behind the other; NULL: ordinary memory */
+	size_t cache; /* of the last level, in bytes: what fits is warmed longer */
 	double sample_seconds; /* how long a run lasts at least, by repeating what is shorter */
 };
 
@@ -54,9 +55,9 @@ struct measured {
 };
 
 /*
- * `runs` runs of each of the cells in turn, after a warm-up of each; the cells share extent and
- * number of threads. A run that was disturbed is repeated, at most as often as there are runs. Ends
- * early, with fewer runs, where `stop` (NULL: never) says so.
+ * `runs` runs of each of the cells in turn, each after rounds that are not counted; the cells share
+ * extent and number of threads. A run that was disturbed is repeated, at most as often as there are
+ * runs. Ends early, with fewer runs, where `stop` (NULL: never) says so.
  */
 int measure_cells(struct measure *measure, struct measured *cells, size_t count, unsigned runs,
 		  bool (*stop)(void *context), void *context, struct error *err);
