@@ -21,5 +21,5 @@ $(B)/images/agent: $(LINUX_OBJ) $(B)/libdispatch.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) -static -s -o $@ $^ $(LINUX_LIBS)
 
-# test_linux.c and test_kernel.c read files of /proc as the agent does.
-$(B)/tests/unit: $(addprefix $(B)/linux/images/linux/,cpuinfo.o symbols.o kcore.o calls.o)
+# test_linux.c and test_kernel.c read files of /proc as the agent does, test_output.c keeps a program's output.
+$(B)/tests/unit: $(addprefix $(B)/linux/images/linux/,cpuinfo.o symbols.o kcore.o calls.o output.o)
