@@ -113,7 +113,7 @@ void child_complaint(const struct child *child, char *out, size_t room)
 	off_t end = lseek(child->complaint, 0, SEEK_END);
 	off_t from = end > TAIL ? end - TAIL : 0;
 	ssize_t got = pread(child->complaint, tail, TAIL, from);
-	char *line = tail;
+	char *line = NULL;
 
 	tail[got > 0 ? got : 0] = '\0';
 	for (char *at = tail, *next; at; at = next) {
@@ -121,9 +121,11 @@ void child_complaint(const struct child *child, char *out, size_t room)
 		if (next)
 			*next++ = '\0';
 		/* A compiler's own words say more than make's about them. */
-		if (*at && (line == tail || !strstr(line, "error:") || strstr(at, "error:")))
+		if (*at && (!line || !strstr(line, "error:") || strstr(at, "error:")))
 			line = at;
 	}
+	if (!line)
+		line = tail + strlen(tail);
 	text_printable(out, room, line, strlen(line));
 }
 
