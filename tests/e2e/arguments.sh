@@ -40,6 +40,12 @@ refused run --pack 201
 refused run --pack 99999999999999999999
 refused run --timeout-scale nan
 refused run --timeout-scale inf
+for word in x --op=foo --op= --size=5000 --size=1 --size=4K4 --size=-4K --runs=4 --runs=65 --threads=0 --threads=100000 \
+	--pages=4k --seconds=0 --pmem="$work/none"; do
+	refused bench "$word"
+done
+truncate -s 1G ordinary
+refused bench --pmem ordinary
 for shard in 3/2 0/2 1/0 /2 1/ 1 1/2/3 -1/2 a/b; do
 	refused run --shard $shard
 done
