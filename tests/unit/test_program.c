@@ -418,6 +418,9 @@ START_TEST(lines_that_are_none)
 		"QL trace fill@4k 4096 returned 0:1:00112233445566778899aabbccddeeff",
 		"QL trace fill@4k 4096 returned 00112233445566778:1:c3",
 		"QL trace fill@4k 4096 returned :1:c3",
+		"QL trace fill@4k 4096 same",
+		"QL trace fill@4k 4096 same never@told",
+		"QL trace fill@4k 4096 same fill@4k",
 		"QL value",
 		"QL version ",
 	};
@@ -477,6 +480,19 @@ START_TEST(a_loop_keeps_its_distance)
 	      "1104:7:4883c740 1108:7:4883ea40 110c:7:0f85eefeffff 1112:1:c3");
 	expect(VERDICT_PASS, "");
 	ck_assert_str_eq(court.result.picks[0].does, "clflushopt-copy");
+}
+END_TEST
+
+START_TEST(a_trace_like_another)
+{
+	print("QL trace fill@4k 4096 returned " STOSB);
+	print("QL trace other@64 64 same fill@4k");
+	expect(VERDICT_PASS, "");
+	ck_assert_uint_eq(court.result.pick_count, 2);
+	ck_assert_str_eq(court.result.picks[1].operation, "other");
+	ck_assert_str_eq(court.result.picks[1].does, "rep-stosb");
+	ck_assert_uint_eq(court.result.picks[1].size, 64);
+	ck_assert_uint_eq(court.result.picks[0].size, 4096);
 }
 END_TEST
 
@@ -559,6 +575,7 @@ Suite *suite_program(void)
 	tcase_add_test(tests, lines_that_are_none);
 	tcase_add_test(tests, as_many_as_there_is_room_for);
 	tcase_add_test(tests, a_loop_keeps_its_distance);
+	tcase_add_test(tests, a_trace_like_another);
 	tcase_add_test(tests, a_fault_is_told);
 	tcase_add_test(tests, tables_by_version);
 	tcase_add_test(tests, tables_of_others);
