@@ -18,8 +18,17 @@ $(PROBE): tests/subjects/glibc.c tests/subjects/quirklab.h $(B)/flags
 	$(call brief,CC)
 	$(Q)$(CC) $(PROBE_CFLAGS) -pie -nostartfiles -Wl,-z,now -o $@ $<
 
+# The workloads of quirklab scale: for guests and for this machine.
+SCALE := $(B)/images/subjects/scale
+images: $(SCALE)
+
+$(SCALE): tests/subjects/scale.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call brief,CC)
+	$(Q)$(CC) $(SUBJECT_CFLAGS) -D_GNU_SOURCE -static -pthread -o $@ $<
+
 install: install-probe
 .PHONY: install-probe
-install-probe: $(PROBE)
+install-probe: $(PROBE) $(SCALE)
 	install -d $(LIBEXECDIR)/images/subjects
-	install -m 755 $(PROBE) $(LIBEXECDIR)/images/subjects
+	install -m 755 $^ $(LIBEXECDIR)/images/subjects
