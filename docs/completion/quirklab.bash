@@ -7,8 +7,8 @@ _quirklab()
 	local cur prev word i command='' program=${COMP_WORDS[0]}
 	local global commands run replay list show cpuid cpuid_diff repro report diff accept lint doctor
 	global='--connect --verbose --help --version'
-	run='--image --subject --libc --silence --jobs --pack --shard --timeout-scale --kernel --append --emulator --accel
-		--results --resume --strict --bisect --output --help --version'
+	run='--image --subject --libc --silence --jobs --pack --shard --timeout-scale --kernel --full-boot --append --emulator
+		--accel --results --resume --strict --bisect --output --help --version'
 	replay='--output --strict --help --version'
 	list='--json --help --version'
 	show='--json --help --version'
@@ -39,7 +39,10 @@ _quirklab()
 	done
 
 	case $prev in
-	--image) word='bare linux' ;;
+	--image)
+		mapfile -t COMPREPLY < <(compgen -W 'bare linux' -f -- "$cur")
+		return
+		;;
 	--subject)
 		mapfile -t COMPREPLY < <(compgen -W 'dispatch linux glibc' -f -- "$cur")
 		return

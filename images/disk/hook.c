@@ -8,6 +8,7 @@
 
 #define UNIT  "/etc/systemd/system/quirklab.service"
 #define WANTS "/etc/systemd/system/multi-user.target.wants"
+#define CONF  "/etc/systemd/journald.conf.d"
 #define TABLE "/etc/inittab"
 
 /* Type=idle: after the jobs of the boot. It ends by powering the machine off. */
@@ -21,6 +22,11 @@ static const char unit[] = "[Unit]\n"
 			   "OOMScoreAdjust=-1000\n"
 			   "[Install]\n"
 			   "WantedBy=multi-user.target\n";
+
+/* On the disk, and soon: it is to be read after a crash. */
+static const char journal[] = "[Journal]\n"
+			      "Storage=persistent\n"
+			      "SyncIntervalSec=1s\n";
 
 static bool exists(const struct image *image, const char *path)
 {
@@ -39,10 +45,9 @@ static int add_unit(const struct image *image, struct error *err)
 {
 	guestfs_h *g = image->g;
 
-	/* A journal on the disk is one that can be read after a crash. */
 	if (guestfs_mkdir_p(g, WANTS) < 0 || guestfs_write(g, UNIT, unit, strlen(unit)) < 0 ||
-	    guestfs_ln_sf(g, UNIT, WANTS "/quirklab.service") < 0 ||
-	    guestfs_mkdir_p(g, "/var/log/journal") < 0)
+	    guestfs_ln_sf(g, UNIT, WANTS "/quirklab.service") < 0 || guestfs_mkdir_p(g, CONF) < 0 ||
+	    guestfs_write(g, CONF "/quirklab.conf", journal, strlen(journal)) < 0)
 		return image_failed(image, ERROR_INPUT, "no service can be added to it", err);
 	return 0;
 }

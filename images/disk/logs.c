@@ -8,12 +8,40 @@
 
 #define LOG_BYTES_MOST	   (128 * 1024) /* the end of each file */
 #define LOGS_BYTES_MOST	   (1024 * 1024)
-#define JOURNAL_LINES_MOST 2000
+#define JOURNAL_LINES_MOST 5000
 
 static const char *const places[] = {
 	"/var/log/*.log", "/var/log/syslog",	 "/var/log/messages",	      "/var/log/dmesg",
 	"/var/log/debug", "/var/crash/*/dmesg*", "/var/lib/systemd/pstore/*",
 };
+
+/* When the image was prepared, by what was written then: older logs tell of its making. */
+static int64_t since(const struct image *image)
+{
+	static const char *const written[] = { "/etc/systemd/system/quirklab.service",
+					       "/etc/inittab" };
+	int64_t time = 0;
+
+	for (size_t i = 0; i < sizeof(written) / sizeof(written[0]) && !time; i++) {
+		struct guestfs_statns *status = guestfs_statns(image->g, written[i]);
+
+		if (!status)
+			continue;
+		time = status->st_mtime_sec;
+		guestfs_free_statns(status);
+	}
+	return time;
+}
+
+static bool is_older(const struct image *image, const char *path, int64_t time)
+{
+	struct guestfs_statns *status = guestfs_statns(image->g, path);
+	const bool older = !status || status->st_mtime_sec < time;
+
+	if (status)
+		guestfs_free_statns(status);
+	return older;
+}
 
 static bool is_full(const struct text *out)
 {
@@ -51,8 +79,8 @@ static void add_field(const struct guestfs_xattr_list *entry, const char *name, 
 	}
 }
 
-/* The last entries, with their time since the boot and who said it. */
-static void add_journal(const struct image *image, struct text *out)
+/* Its entries since then, with who said it. */
+static void add_journal(const struct image *image, int64_t time, struct text *out)
 {
 	guestfs_h *g = image->g;
 	int64_t count = 0;
@@ -61,26 +89,31 @@ static void add_journal(const struct image *image, struct text *out)
 	    guestfs_journal_open(g, "/var/log/journal") < 0)
 		return;
 	text_addf(out, "==> the journal <==\n");
-	while (count <= JOURNAL_LINES_MOST && guestfs_journal_next(g) > 0 && !is_full(out)) {
-		struct guestfs_xattr_list *entry = guestfs_journal_get(g);
+	while (count++ < JOURNAL_LINES_MOST && guestfs_journal_next(g) > 0 && !is_full(out)) {
+		struct guestfs_xattr_list *entry;
 
+		if (guestfs_journal_get_realtime_usec(g) / 1000000 < time)
+			continue;
+		entry = guestfs_journal_get(g);
 		if (!entry)
 			break;
 		add_field(entry, "SYSLOG_IDENTIFIER", ": ", out);
 		add_field(entry, "MESSAGE", "\n", out);
 		guestfs_free_xattr_list(entry);
-		count++;
 	}
 	guestfs_journal_close(g);
 }
 
 void image_logs(const struct image *image, struct text *out)
 {
+	const int64_t time = since(image);
+
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		CLEANUP_STRINGS char **found = guestfs_glob_expand(image->g, places[i]);
 
 		for (char **path = found; path && *path; path++)
-			add_file(image, *path, out);
+			if (!is_older(image, *path, time))
+				add_file(image, *path, out);
 	}
-	add_journal(image, out);
+	add_journal(image, time, out);
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* A handle on an image, and the Linux system that is in it. */
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +27,35 @@ int image_failed(const struct image *image, enum error_kind kind, const char *wh
 			 why ? (int)strcspn(why, "\n") : 0, why ? why : "");
 }
 
+/* --- the appliance
+ * -------------------------------------------------------------------------------------
+ */
+
+/* For the signal's handler, which can only reach what is global. */
+static atomic_int appliance;
+static volatile sig_atomic_t ended;
+
+/* Whatever waits for the appliance then fails, and the rest is done in order. */
+static void on_signal(int number)
+{
+	const int pid = appliance;
+
+	ended = number;
+	if (pid > 0)
+		kill(pid, SIGKILL);
+}
+
+/* It says something as soon as it runs, long before guestfs_launch returns. */
+static void on_appliance(guestfs_h *g, void *opaque, uint64_t event, int handle, int flags,
+			 const char *bytes, size_t length, const uint64_t *array, size_t count)
+{
+	(void)opaque, (void)event, (void)handle, (void)flags;
+	(void)bytes, (void)length, (void)array, (void)count;
+	appliance = guestfs_get_pid(g);
+	if (ended)
+		on_signal(ended);
+}
+
 int image_open(struct image *image, const char *overlay, bool writable, bool kvm, struct error *err)
 {
 	guestfs_h *g = guestfs_create();
@@ -33,6 +64,8 @@ int image_open(struct image *image, const char *overlay, bool writable, bool kvm
 		return error_set(err, ERROR_LAB, "libguestfs: out of memory");
 	image->g = g;
 	guestfs_set_error_handler(g, NULL, NULL);
+	signal(SIGTERM, on_signal);
+	guestfs_set_event_callback(g, on_appliance, GUESTFS_EVENT_APPLIANCE, 0, NULL);
 	/* The libvirt backend would need a daemon. */
 	if (guestfs_set_backend(g, "direct") < 0 || guestfs_set_network(g, 0) < 0 ||
 	    (!kvm && guestfs_set_backend_setting(g, "force_tcg", "1") < 0) ||
@@ -40,7 +73,7 @@ int image_open(struct image *image, const char *overlay, bool writable, bool kvm
 				   GUESTFS_ADD_DRIVE_OPTS_READONLY, !writable,
 				   GUESTFS_ADD_DRIVE_OPTS_CACHEMODE, "unsafe", -1) < 0)
 		return image_failed(image, ERROR_LAB, "libguestfs", err);
-	if (guestfs_launch(g) < 0)
+	if (ended || guestfs_launch(g) < 0)
 		return image_failed(image, ERROR_LAB, "libguestfs cannot start its appliance", err);
 	return 0;
 }
@@ -48,6 +81,7 @@ int image_open(struct image *image, const char *overlay, bool writable, bool kvm
 void image_close(struct image *image)
 {
 	if (image->g) {
+		appliance = 0;
 		guestfs_shutdown(image->g);
 		guestfs_close(image->g);
 	}
@@ -55,6 +89,10 @@ void image_close(struct image *image)
 	free(image->device);
 	*image = (struct image){ 0 };
 }
+
+/* --- what is in it
+ * -------------------------------------------------------------------------------------
+ */
 
 /* Nothing that inspection knows: say what there is. */
 static int refuse_unknown(const struct image *image, struct error *err)

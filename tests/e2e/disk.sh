@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Files that are no image of a bootable system: one line, exit status 2, nothing written to them. One appliance is started.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+[ -x "$B/images/disk" ] || skip_all "built without libguestfs"
+requires command -v mke2fs || skip_all "no mke2fs"
+
+# refused WHAT PATTERN ARGUMENT...: the run ends at once with one line that matches.
+refused()
+{
+	local what=$1 pattern=$2
+
+	shift 2
+	exits 2 "$what: refused" run --results r "$@" skylake-x
+	check "$what: one line says why" has "^quirklab: .*$pattern" err
+	check "$what: no more than that" lines 1 err
+	check "$what: no results" test ! -e r
+}
+
+seq 1000 >text.img
+refused "a text" "text.img: no disk image" --image text.img
+refused "a folder" "bare, linux or a file was expected" --image .
+refused "a name that is none" "'nothing.img': bare, linux or a file was expected" --image nothing.img
+refused "--full-boot without an image" "needs --image FILE" --full-boot
+
+# A system for x86-64, as inspection sees it, without a kernel.
+mkdir -p tree/etc tree/usr/bin tree/usr/lib tree/boot tree/var tree/root
+ln -s usr/bin tree/bin
+printf 'ID=debian\nVERSION_ID="12"\nPRETTY_NAME="a test"\n' >tree/etc/os-release
+echo 12.0 >tree/etc/debian_version
+: >tree/etc/fstab
+cp "$B/images/agent" tree/usr/bin/sh
+mke2fs -q -t ext4 -d tree kernelless.img 32M
+qemu-img convert -O qcow2 kernelless.img whole.qcow2
+head -c 700000 whole.qcow2 >cut.qcow2
+qemu-img create -q -f qcow2 -b whole.qcow2 -F qcow2 upon.qcow2
+cp whole.qcow2 marked.qcow2
+printf '\2' | dd of=marked.qcow2 bs=1 seek=79 conv=notrunc status=none
+sha256sum ./*.img ./*.qcow2 >sums
+
+refused "a qcow2 cut short" "cut.qcow2: a damaged qcow2" --image cut.qcow2
+refused "a qcow2 marked as corrupt" "marked it as corrupt" --image marked.qcow2
+refused "an image upon another" "it rests on another file" --image upon.qcow2
+
+# The only one that has to be looked into. LIBGUESTFS_CACHEDIR is not of this script: the appliance stays.
+refused "a system without a kernel" "whole.qcow2: no kernel in it, neither" --image "$work/whole.qcow2"
+check "no image was written to" sha256sum --quiet -c sums
+finish
