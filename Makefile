@@ -3,6 +3,7 @@
 #   make              build the program and the guests
 #   make run          the catalogue against the dispatcher, in bare guests     (RUN='SPEC... --option')
 #   make check        all tests (under 15 minutes); check-full adds the heavy ones
+#   make check-browser  the HTML report in Chromium (a part of check-full; npm fetches playwright-core)
 #   make check-fresh  both in a minimal root of SUITE=bookworm or SUITE=trixie (as root)
 #   make bench        speed, as ratios against plain QEMU
 #   make bench-peers  quirklab bench beside perf bench (linux-perf), on an idle machine
@@ -50,7 +51,7 @@ Q     = $(if $(V),,@)
 brief = $(if $(V),,@echo '  $(1)  $(@:$(B)/%=%)')
 
 .DELETE_ON_ERROR:
-.PHONY: all deps images run check check-full check-fresh check-valgrind bench bench-peers fuzz lint \
+.PHONY: all deps images run check check-full check-browser check-fresh check-valgrind bench bench-peers fuzz lint \
 	install uninstall clean FORCE
 .SECONDARY:
 
@@ -136,7 +137,7 @@ run: needs-run
 
 # --- tests, lint, bench, fuzz ---------------------------------------------------------------------
 # How each is done stands in tests/rules.mk and tests/fuzz/rules.mk.
-check check-full check-fresh check-valgrind bench bench-peers fuzz lint:
+check check-full check-browser check-fresh check-valgrind bench bench-peers fuzz lint:
 include tests/rules.mk
 
 # --- installing -----------------------------------------------------------------------------------

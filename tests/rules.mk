@@ -14,6 +14,7 @@ SAN := SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omi
 test-programs: all $(UNIT) $(TEST_IMAGES)
 san-programs: $(B)/cpu-models $(UNIT) $(FUZZ_REPLAY)
 
+check-full: needs-browser
 check check-full: needs-check
 	@$(MAKE) --no-print-directory $(PARALLEL) test-programs
 	@$(MAKE) --no-print-directory $(PARALLEL) $(SAN) san-programs
@@ -23,6 +24,10 @@ check check-full: needs-check
 check-valgrind: needs-check
 	@$(MAKE) --no-print-directory $(PARALLEL) test-programs
 	B='$(abspath $(B))' tests/check tests/e2e/valgrind.sh
+
+check-browser: needs-check needs-browser
+	@$(MAKE) --no-print-directory $(PARALLEL) all
+	B='$(abspath $(B))' tests/check tests/browser/browser.sh
 
 check-fresh: needs-fresh
 	tests/fresh/check-fresh $(SUITE)

@@ -208,6 +208,9 @@ function paint(item)
 	if (item.what && !turned)
 		text = `\u0394${text}`;
 	item.verdict = last >= 0 ? last : verdicts[0];
+	if (item.text === text)
+		return; // the symbol and the label are all that there is to paint
+	item.text = text;
 	item.tile.className = `tile ${last < 0 ? "none" : word(last)}${item.what ? " changed" : ""}`;
 	item.tile.textContent = text;
 	item.tile.setAttribute("aria-label",
@@ -343,7 +346,7 @@ function drawChips()
 
 function drawSelect(label, options, change)
 {
-	const select = make("select", null, ...options.map(([value, text]) => make("option", { value }, text)));
+	const select = make("select", { "aria-label": label }, ...options.map(([value, text]) => make("option", { value }, text)));
 
 	select.addEventListener("change", () => change(select.value));
 	return [make("label", null, label, select), select];
@@ -367,7 +370,7 @@ function drawBar()
 	});
 	const [vendor, vendorSelect] = drawSelect("Vendor", [["", "all"], ...vendors.map(name => [name, vendorName(name)])],
 		value => { state.vendor = value; apply(); });
-	const [look, lookSelect] = drawSelect("Show", [["model", "verdict, model number"], ["name", "verdict, name"],
+	const [look, lookSelect] = drawSelect("Show", [["model", "verdict, model"], ["name", "verdict, name"],
 		...[...looks].map(name => [name, name])], value => { state.look = value; repaint(); });
 	const reset = make("button", { type: "button", class: "plain" }, "Reset");
 
