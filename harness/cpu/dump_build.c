@@ -142,32 +142,53 @@ void reading_leaf(struct reading *reading, const struct cpuid_leaf *leaf, unsign
 
 /* --- other facts --- */
 
+static const char *const vendors[] = {
+	"GenuineIntel",
+	"AuthenticAMD",
+	"HygonGenuine",
+	"CentaurHauls",
+};
+#define VENDORS (sizeof(vendors) / sizeof(vendors[0]))
+
+/* A paste in capitals, or in none, means the vendor that is known. */
+static const char *known_vendor(const char *bytes)
+{
+	for (size_t i = 0; i < VENDORS; i++)
+		if (!strncasecmp(bytes, vendors[i], 12))
+			return vendors[i];
+	return bytes;
+}
+
+static bool looks_damaged(const char *bytes)
+{
+	for (size_t i = 0; i < VENDORS; i++) {
+		size_t same = 0;
+
+		for (size_t j = 0; j < 12; j++)
+			same += bytes[j] == vendors[i][j];
+		if (same == 11)
+			return true;
+	}
+	return false;
+}
+
 void reading_vendor(struct reading *reading, const char *bytes)
 {
 	static const enum cpuid_register order_of_bytes[] = { CPUID_EBX, CPUID_EDX, CPUID_ECX };
 
+	bytes = known_vendor(bytes);
+	if (memchr(bytes, '?', 12)) {
+		reading_warn(reading, 0, "the vendor is damaged: unknown");
+		return;
+	}
+	if (looks_damaged(bytes))
+		reading_warn(reading, 0, "vendor '%.12s' is one letter from a known one", bytes);
 	for (size_t i = 0; i < 3; i++) {
 		uint32_t word;
 
 		memcpy(&word, bytes + 4 * i, 4);
 		reading_bits(reading, 0, 0, order_of_bytes[i], word, ALL);
 	}
-}
-
-/* A paste in capitals, or in none, means the vendor that is known. */
-static const char *known_vendor(const char *bytes)
-{
-	static const char *const vendors[] = {
-		"GenuineIntel",
-		"AuthenticAMD",
-		"HygonGenuine",
-		"CentaurHauls",
-	};
-
-	for (size_t i = 0; i < sizeof(vendors) / sizeof(vendors[0]); i++)
-		if (!strncasecmp(bytes, vendors[i], 12))
-			return vendors[i];
-	return bytes;
 }
 
 void reading_vendor_named(struct reading *reading, const struct line *value)
@@ -179,9 +200,8 @@ void reading_vendor_named(struct reading *reading, const struct line *value)
 	/* The one vendor with blanks at both ends, which tools trim. */
 	if (end - value->at == 8 && !memcmp(value->at, "Shanghai", 8))
 		reading_vendor(reading, "  Shanghai  ");
-	else if (value->end - value->at >= 12 && end - value->at <= 12 &&
-		 !memchr(value->at, '?', 12))
-		reading_vendor(reading, known_vendor(value->at));
+	else if (value->end - value->at >= 12 && end - value->at <= 12)
+		reading_vendor(reading, value->at);
 	else
 		reading_warn(reading, value->number,
 			     "a vendor has 12 characters, this one has not");
@@ -295,7 +315,8 @@ static struct dump_cpu *new_kind(struct reading *reading)
 	kind = &dump->cpus[dump->cpu_count++];
 	*kind = (struct dump_cpu){ .core_type = -1,
 				   .rep_good = reading->rep_good,
-				   .last_leaf = reading->last_leaf };
+				   .last_leaf = reading->cut_list ? reading->cut_list
+								  : reading->last_leaf };
 	cpu_init(&kind->cpu);
 	memcpy(kind->brand, reading->brand, sizeof(kind->brand));
 	kind->cpu.libvirt_model = reading->libvirt_model;
@@ -334,7 +355,7 @@ static void forget(struct reading *reading)
 	reading->touched = false;
 	reading->brand[0] = '\0';
 	reading->rep_good = -1;
-	reading->last_leaf = 0;
+	reading->last_leaf = reading->cut_list = 0;
 	reading->row_leaf_count = 0;
 	reading->lost_row = false;
 	free(reading->libvirt_model);
@@ -636,7 +657,7 @@ static bool answered(const struct dump_cpu *kind, uint32_t leaf, bool arrays)
 	case 0x8:
 	case 0x0:
 		if (!bounded)
-			return arrays ? (leaf & 0x7FFFFFFFu) <= 1 : !is_probe(leaf);
+			return arrays ? leaf <= 1 || leaf == 0x80000000u : !is_probe(leaf);
 		return !(leaf & 0x7FFFFFFFu) || leaf <= base->reg[CPUID_EAX];
 	default:
 		return false;
@@ -681,6 +702,73 @@ static void warn_unknown(struct reading *reading, const struct cpu *cpu)
 	}
 	if (*names && !cpu->libvirt_model)
 		reading_warn(reading, 0, "not said, so unknown:%s", names);
+}
+
+/*
+ * Leaves with bits of the table, or the brand, that the highest leaf says there are, and of which
+ * nothing is there, in one line. Of a source that has no registers nothing of the kind is expected.
+ */
+static bool has_registers(const struct dump_cpu *kind)
+{
+	const struct dump_leaf *one = find(kind->leaves, kind->leaf_count, 1, 0);
+
+	return one && (one->known[CPUID_ECX] == ALL || one->known[CPUID_EDX] == ALL);
+}
+
+/* Leaves that depend on a bit, or on the vendor. Others are there if the highest leaf says so. */
+static const struct {
+	uint32_t leaf, subleaf;
+	const char *bit;
+} depending[] = {
+	{ 0x7, 1, NULL },	  { 0xD, 0, "xsave" },	    { 0xD, 1, "xsave" },
+	{ 0x12, 0, "sgx" },	  { 0x14, 0, "intel_pt" },  { 0x14, 1, "intel_pt" },
+	{ 0x19, 0, NULL },	  { 0x1C, 0, "arch_lbr" },  { 0x8000000A, 0, "svm" },
+	{ 0x8000001B, 0, "ibs" }, { 0x8000001F, 0, "sme" }, { 0x80000021, 0, NULL },
+	{ 0x80000022, 0, NULL },  { 0x1E, 0, "amx_tile" },  { 0x24, 0, NULL },
+	{ 0x23, 0, NULL },	  { 0x7, 2, NULL },
+};
+
+static bool is_expected(const struct dump_cpu *kind, const struct feature *feature)
+{
+	const struct dump_leaf *base =
+		find(kind->leaves, kind->leaf_count, feature->leaf & 0x80000000u, 0);
+
+	if (feature->leaf == 1)
+		return true;
+	if (feature->leaf >= 0xC0000000u || !base || base->known[CPUID_EAX] != ALL ||
+	    feature->leaf > base->reg[CPUID_EAX])
+		return false;
+	for (size_t i = 0; i < sizeof(depending) / sizeof(depending[0]); i++)
+		if (depending[i].leaf == feature->leaf && depending[i].subleaf == feature->subleaf)
+			return depending[i].bit &&
+			       feature_in(&kind->cpu.on, row_of(depending[i].bit));
+	return true;
+}
+
+static void warn_missing_leaves(struct reading *reading, const struct dump_cpu *kind)
+{
+	char names[128] = "";
+	uint32_t last = 0;
+
+	if (!has_registers(kind))
+		return;
+	for (size_t i = 0; i < feature_count; i++) {
+		const struct feature *feature = &features[i];
+		const struct dump_leaf *leaf =
+			find(kind->leaves, kind->leaf_count, feature->leaf, feature->subleaf);
+		size_t length = strlen(names);
+
+		if ((leaf && leaf->known[feature->reg]) || !is_expected(kind, feature) ||
+		    feature->leaf == last)
+			continue;
+		last = feature->leaf;
+		snprintf(names + length, sizeof(names) - length, " 0x%x", feature->leaf);
+	}
+	/* The first ones had none such. */
+	if (kind->cpu.level >= 5 && !find(kind->leaves, kind->leaf_count, 0x80000000u, 0))
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), " 0x80000000");
+	if (*names)
+		reading_warn(reading, 0, "not there, or not whole, so unknown: leaves%s", names);
 }
 
 /* --- the end --- */
@@ -734,6 +822,8 @@ void reading_end(struct reading *reading)
 	}
 	if (dump->cpu_count)
 		warn_unknown(reading, &dump->cpus[0].cpu);
+	if (dump->cpu_count)
+		warn_missing_leaves(reading, &dump->cpus[0]);
 	if (dump->cpu_count > 1)
 		reading_warn(reading, 0,
 			     "%zu kinds of CPU that differ: CPU %u is the one that is taken",

@@ -132,10 +132,20 @@ static int detect(struct dump *dump, const struct dump_text *text, struct error 
 	if (try_readers(dump, text, false, err))
 		return -1;
 	/* All in capitals, or in none: rare, so not looked for at first. */
-	if (!known_bits(dump)) {
-		dump_free(dump);
-		if (try_readers(dump, text, true, err))
+	if (dump_identity(dump, NULL)) {
+		struct dump other;
+
+		if (try_readers(&other, text, true, err)) {
+			dump_free(dump);
 			return -1;
+		}
+		if (!dump_identity(&other, NULL) || known_bits(&other) > known_bits(dump)) {
+			struct dump worse = *dump;
+
+			*dump = other;
+			other = worse;
+		}
+		dump_free(&other);
 	}
 	return known_bits(dump) ? 0 : (dump_free(dump), refuse(text, err));
 }

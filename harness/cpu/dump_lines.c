@@ -217,8 +217,12 @@ void read_leaf_lines(struct reading *reading, const struct dump_text *text,
 			kind = LINE_CUT;
 		} else if (kind == LINE_LEAF && format->any_width &&
 			   goes_on(text, &line, format, read.context)) {
-			/* Sure where a wrap is seen to have broken it: no line is longer. */
-			if ((size_t)(line.end - line.at) == longest)
+			/* Sure where a wrap is seen to have broken it: no line is longer, and what
+			 * is behind it is not the beginning of a last one. */
+			struct line behind = line;
+
+			if ((size_t)(line.end - line.at) == longest && line_next(text, &behind) &&
+			    line_next(text, &behind))
 				lines = join(text, &line, format, context, &joined);
 			read.registers = 3;
 			kind = LINE_CUT;

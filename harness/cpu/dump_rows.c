@@ -237,6 +237,8 @@ void reading_lost_row(struct reading *reading)
 	/* It may have been of the leaf before as well as of the next. */
 	if (count && reading->rows[count - 1].leaf == reading->last_leaf)
 		reading->rows[count - 1].damaged = true;
+	if (reading->last_leaf == 4 || reading->last_leaf == 0x8000001Du)
+		reading->cut_list = reading->last_leaf;
 	reading->last_leaf = 0;
 }
 

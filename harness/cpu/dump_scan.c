@@ -6,6 +6,11 @@
 #include <string.h>
 #include <strings.h>
 
+static bool same_letter(char a, char b)
+{
+	return a == b || tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
 bool line_next(const struct dump_text *text, struct line *line)
 {
 	const char *end = text->bytes + text->length;
@@ -28,7 +33,12 @@ const char *text_find(const struct dump_text *text, const char *word)
 
 const char *line_find(const struct line *line, const char *word)
 {
-	return memmem(line->at, (size_t)(line->end - line->at), word, strlen(word));
+	size_t length = strlen(word);
+
+	for (const char *at = line->at; (size_t)(line->end - at) >= length; at++)
+		if (same_letter(*at, *word) && !strncasecmp(at, word, length))
+			return at;
+	return NULL;
 }
 
 const char *scan_blanks(const char *at)
@@ -36,11 +46,6 @@ const char *scan_blanks(const char *at)
 	while (*at == ' ')
 		at++;
 	return at;
-}
-
-static bool same_letter(char a, char b)
-{
-	return a == b || tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
 const char *scan_word(const char *at, const char *word)

@@ -34,6 +34,7 @@ struct line {
 bool line_next(const struct dump_text *text, struct line *line);
 /* Whether the text holds the word; NULL or where. */
 const char *text_find(const struct dump_text *text, const char *word);
+/* The same in a line, in any case. */
 const char *line_find(const struct line *line, const char *word);
 
 /* --- scanners (dump_scan.c) --- */
@@ -87,6 +88,7 @@ struct reading {
 	int rep_good;
 	char *libvirt_model;
 	uint32_t last_leaf; /* of the line that was read last */
+	uint32_t cut_list;  /* a leaf behind whose lines one could not be read */
 	bool arrays;	    /* see struct leaf_format; of the whole file */
 	bool unwrapped;	    /* blanks of names may be lost; of the whole file */
 	struct row_leaf rows[ROW_LEAVES_MAX];

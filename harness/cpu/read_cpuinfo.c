@@ -182,7 +182,7 @@ static void end_block(struct reading *reading, struct block *block)
 static void take_key(struct reading *reading, struct block *block, enum key key, const char *text,
 		     size_t length, const struct line *value)
 {
-	if (block->flags.line_count && is_kernels(text, length))
+	if (block->flags.line_count && key != KEY_FLAGS && is_kernels(text, length))
 		block->flags.complete = true;
 	if (key && block->values[key].at)
 		end_block(reading, block);

@@ -185,7 +185,7 @@ static void take_bit(struct reading *reading, const struct line *line, const cha
 		return;
 	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
 		/* Sections of registers are written "(1/edx)", "(0xd/1)", "(0x80000001/edx)". */
-		if (strcmp(section, bits[i].section) || !scan_text(at, bits[i].text))
+		if (strcasecmp(section, bits[i].section) || !scan_text(at, bits[i].text))
 			continue;
 		reading_bits(reading, bits[i].leaf, bits[i].subleaf, bits[i].reg,
 			     on ? 1u << bits[i].bit : 0, 1u << bits[i].bit);
@@ -337,7 +337,7 @@ static void take_line(struct reading *reading, const struct line *line,
 		reading_cpu(reading, end ? (long)number : -1);
 		*section = '\0';
 	} else if (!take_section(line, section, SECTION_MAX)) {
-		if (!strcmp(section, "(1/eax)"))
+		if (!strcasecmp(section, "(1/eax)"))
 			take_signature(signature, line);
 		take_bit(reading, line, section);
 		take_strings(reading, line);

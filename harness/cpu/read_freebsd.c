@@ -45,7 +45,8 @@ static int find_word(const char *start, const char *end)
 		size_t length = strlen(words[i].key);
 
 		if (length > best && (size_t)(end - start) >= length &&
-		    !memcmp(end - length, words[i].key, length) && is_start(start, end - length)) {
+		    !strncasecmp(end - length, words[i].key, length) &&
+		    is_start(start, end - length)) {
 			best = length;
 			found = i;
 		}
@@ -67,7 +68,7 @@ static bool key_may_be_cut(const struct dump_text *text, const struct line *line
 		size_t length = strlen(beginnings[i]);
 
 		if ((size_t)(end - text->bytes) >= length &&
-		    !memcmp(end - length, beginnings[i], length))
+		    !strncasecmp(end - length, beginnings[i], length))
 			return true;
 	}
 	return false;
@@ -82,7 +83,7 @@ static void take_words(struct reading *reading, const struct dump_text *text,
 	int word = equals ? find_word(line->at, equals) : -1;
 
 	if (equals && (word < 0 || key_may_be_cut(text, line))) {
-		if (memmem(line->at, (size_t)(equals - line->at), "eatures", 7))
+		if (line_find(line, "eatures") && line_find(line, "eatures") < equals)
 			reading_warn(reading, line->number,
 				     "a word of features whose name is cut off or unknown: left "
 				     "out");
