@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "harness/guest/kernel_unpack.h"
 #include "harness/util/cleanup.h"
 #include "harness/util/file.h"
 #include "harness/util/paths.h"
@@ -91,6 +92,23 @@ static int write_initramfs(struct images *images, struct error *err)
 			     : write_agent(images->initrd, images->payload, err);
 }
 
+/* Where it cannot be unpacked, guests boot the image. */
+static int unpack(struct images *images, struct error *err)
+{
+	CLEANUP_FREE char *elf = NULL;
+	int result;
+
+	if (!images->unpack || !images->folder)
+		return 0;
+	elf = xasprintf("%s/vmlinux", images->folder);
+	result = kernel_unpack(images->kernel, elf, err);
+	if (result <= 0)
+		return result;
+	images->unpacked = elf;
+	elf = NULL;
+	return 0;
+}
+
 int images_find(struct images *images, enum guest_image image, const char *kernel,
 		struct error *err)
 {
@@ -104,7 +122,9 @@ int images_find(struct images *images, enum guest_image image, const char *kerne
 					 images->found, strerror(errno));
 		images->kernel = images->found;
 	}
-	return image == GUEST_LINUX ? write_initramfs(images, err) : 0;
+	if (image != GUEST_LINUX)
+		return 0;
+	return write_initramfs(images, err) < 0 ? -1 : unpack(images, err);
 }
 
 int images_find_disk(struct images *images, const char *file, const struct plan_options *plan,
@@ -139,6 +159,7 @@ void images_free(struct images *images)
 	}
 	free(images->folder);
 	free(images->made);
+	free(images->unpacked);
 	free(images->found);
 	*images = (struct images){ 0 };
 }

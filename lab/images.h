@@ -15,6 +15,8 @@ struct images {
 	const char *place; /* set before images_find: the file for the initramfs, which stays */
 	int (*write)(const char *path,
 		     struct error *err); /* set before: makes it; NULL: the agent */
+	bool unpack;			 /* set before: the kernel is wanted unpacked as well */
+	char *unpacked;			 /* so it is; NULL: no need, or it cannot be; owned */
 	char *found, *folder, *made;	 /* owned; the folder goes with images_free */
 	int lock;			 /* held on the folder while this run lives; -1: none */
 	struct disk disk;		 /* of a distribution's image */

@@ -113,9 +113,11 @@ static int find_images(struct run *run, struct error *err)
 	if (plan->image == GUEST_DISK)
 		return 0; /* its preparation is half a minute's work: at the end */
 	run->images.payload = plan->payload;
+	run->images.unpack = plan->kind == SUBJECT_KERNEL && !plan->full_boot;
 	if (images_find(&run->images, plan->image, plan->kernel, err) < 0)
 		return -1;
 	plan->kernel = run->images.kernel;
+	plan->unpacked = run->images.unpacked;
 	plan->initrd = run->images.initrd;
 	return 0;
 }

@@ -41,7 +41,7 @@ const struct option_row run_option_rows[] = {
 	  "qcow2 or raw image of a distribution, which is never written" },
 	{ OPT_FULL_BOOT, "full-boot", NULL,
 	  "with --image FILE: under the image's own init, as a service, instead\n"
-	  "of in place of it" },
+	  "of in place of it; with --subject linux: a boot with nothing left out" },
 	{ OPT_SUBJECT, "subject", "SUBJECT",
 	  "whose choices are judged: dispatch (the default); linux: what the\n"
 	  "kernel that boots has patched itself; glibc; or a program's path, with\n"
@@ -327,8 +327,9 @@ static int settle_image(struct run_options *options, struct error *err)
 		return -1;
 	if (plan->image == GUEST_DISK)
 		plan->disk_name = options->disk_name;
-	if (plan->full_boot && plan->image != GUEST_DISK)
-		return error_set(err, ERROR_INPUT, "--full-boot: it needs --image FILE");
+	if (plan->full_boot && plan->image != GUEST_DISK && plan->kind != SUBJECT_KERNEL)
+		return error_set(err, ERROR_INPUT,
+				 "--full-boot: it needs --image FILE or --subject linux");
 	if (plan->append && plan->image == GUEST_BARE)
 		return error_set(err, ERROR_INPUT, "--append: only Linux guests have such words");
 	return 0;

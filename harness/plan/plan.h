@@ -24,14 +24,16 @@ struct plan_options {
 	const char *beside; /* SUBJECT_PROGRAM of the user's: the folder that it is in; else NULL */
 	unsigned silence;   /* SUBJECT_PROGRAM: seconds that it may write nothing */
 	const char *disk;   /* GUEST_DISK: see struct guest_request */
-	const char *disk_name;	/* GUEST_DISK: the file, in names and records */
-	const char *root;	/* GUEST_DISK: the words with which its kernel finds its root */
-	bool full_boot;		/* GUEST_DISK: under the image's own init */
-	unsigned jobs;		/* guests at once on each connection, 1.. */
-	unsigned pack;		/* CPUs of a rack, 1..200; 1: one guest each */
+	const char *disk_name; /* GUEST_DISK: the file, in names and records */
+	const char *root;      /* GUEST_DISK: the words with which its kernel finds its root */
+	bool full_boot; /* GUEST_DISK: under the image's own init; SUBJECT_KERNEL: no short boot */
+	unsigned jobs;	/* guests at once on each connection, 1.. */
+	unsigned pack;	/* CPUs of a rack, 1..200; 1: one guest each */
 	unsigned shard, shards; /* 1..shards; 0, 0: all */
 	double timeout_scale;
 	const char *kernel; /* the bare ELF, or the Linux kernel */
+	const char
+		*unpacked;  /* SUBJECT_KERNEL: the same kernel unpacked, for short boots; or NULL */
 	const char *initrd; /* Linux: the initramfs with the agent; else NULL */
 	const char *append; /* more words for the Linux kernel's command line, or NULL */
 };

@@ -414,8 +414,15 @@ static void realise_all(struct worker *worker, struct boot *boot, struct realise
 	boot->count = kept;
 }
 
+/* What a short boot cannot tell, a full one is asked at the second try. */
+static bool is_short(const struct plan_options *options, const struct boot *boot)
+{
+	return options->kind == SUBJECT_KERNEL && options->image == GUEST_LINUX &&
+	       !options->full_boot && boot->attempt == 1;
+}
+
 /* Of a Linux guest; NULL for another. Caller frees. */
-static char *kernel_cmdline(const struct plan_options *options)
+static char *kernel_cmdline(const struct plan_options *options, bool brief)
 {
 	bool kernel = options->kind == SUBJECT_KERNEL;
 	CLEANUP_TEXT struct text words = { 0 };
@@ -423,6 +430,8 @@ static char *kernel_cmdline(const struct plan_options *options)
 	if (options->image == GUEST_BARE)
 		return NULL;
 	text_addf(&words, "%s", kernel ? LINUX_CMDLINE_KERNEL : LINUX_CMDLINE);
+	if (brief)
+		text_addf(&words, " " LINUX_CMDLINE_SHORT);
 	if (kernel)
 		text_addf(&words, " " LINUX_SUBJECT_WORD "=" LINUX_SUBJECT_KERNEL);
 	if (options->image == GUEST_DISK)
@@ -447,10 +456,11 @@ static void run_boot(struct worker *worker, struct boot *boot)
 	const struct plan_options *options = worker->schedule->options;
 	CLEANUP_FREE struct realised *realised = xcalloc(boot->count, sizeof(*realised));
 	CLEANUP_FREE const struct realised **cpus = xcalloc(boot->count, sizeof(*cpus));
-	CLEANUP_FREE char *cmdline = kernel_cmdline(options);
+	const bool brief = is_short(options, boot);
+	CLEANUP_FREE char *cmdline = kernel_cmdline(options, brief);
 	struct guest_request request = {
 		.image = options->image,
-		.kernel = options->kernel,
+		.kernel = brief && options->unpacked ? options->unpacked : options->kernel,
 		.initrd = options->initrd,
 		.disk = options->disk,
 		.cmdline = cmdline,

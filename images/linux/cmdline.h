@@ -40,6 +40,27 @@
 	LINUX_BOOT_WORD "=" LINUX_BOOT_FULL " systemd.show_status=1 systemd.firstboot=off " \
 			"cloud-init=disabled enforcing=0"
 
+/*
+ * A short boot, where the kernel is the subject: much of what lies between the patching of the text
+ * and user space is left out. Nothing of it is asked for what a record holds, which is the same
+ * after a full boot (tests/e2e/subject-linux.sh).
+ *
+ *   tsc_early_khz       the clock's rate is said, not measured: it makes a clock wrong that nobody
+ *                       reads
+ *   noapictimer nohpet  one timer less to measure, and one to look for
+ *   pci=off             no bus is searched
+ *   initcall_blacklist  tracing, a congestion control, a cipher's self-test, slabs in /sys, and
+ *                       ACPI's interpreter, so that such a guest cannot power itself off; the
+ *                       harness ends it. Its tables are read all the same: without (acpi=off) the
+ *                       kernel would lose its APIC and the flag. A name that a kernel lacks is
+ *                       passed over
+ */
+#define LINUX_CMDLINE_SHORT                                                        \
+	"tsc_early_khz=2000000 noapictimer nohpet pci=off "                        \
+	"initcall_blacklist=acpi_init,init_kprobe_trace,init_blk_tracer,"          \
+	"init_trace_printk_function_export,tracer_init_tracefs,cubictcp_register," \
+	"crypto_kdf108_init,slab_sysfs_init"
+
 /* The word that tells the agent its subject; the kernel makes a variable of a word that it does not
  * know. Without it: the dispatcher. */
 #define LINUX_SUBJECT_WORD   "quirklab_subject"

@@ -46,6 +46,11 @@ check "every call site is counted" \
 check "the kernel's flags are there" lines 3 <(jq -c 'select(.kernel.flags | index("fpu"))' r/results.jsonl)
 check "what it says of vulnerabilities is there" \
 	lines 3 <(jq -c 'select(.kernel.vulnerabilities.spectre_v2)' r/results.jsonl)
+# What a short boot leaves out is in no record.
+quirklab run --subject linux --full-boot --results f skylake-x westmere-ep diamondrapids-x >out 2>err </dev/null || :
+check "short boots were the first try" lines 3 <(jq -c 'select(.tries == 1)' r/results.jsonl)
+same='[inputs] | sort_by(.cell)[] | del(.run, .seconds)'
+check "a full boot says the same" diff <(jq -n -S "$same" r/results.jsonl) <(jq -n -S "$same" f/results.jsonl)
 exits 0 "a pass for git bisect" run --subject linux --bisect --results b --append clearcpuid=clwb westmere-ep
 exits 125 "what no kernel is tells nothing" run --subject linux --bisect --results n --kernel "$top/README.md" westmere-ep
 finish
