@@ -245,21 +245,21 @@ static void take_plan(struct reader *reader, struct level *level, unsigned plan,
 }
 
 /* A failure counts where no line above can forgive it, or waits there. */
-static void add_failure(struct reader *reader, struct level *level, unsigned count,
-			const char *first)
+static void add_failure(struct reader *reader, unsigned count, const char *first)
 {
 	struct tap *out = reader->out;
 
 	if (reader->depth > 1) {
-		/* level->first is of its nested tests until here; from here on of its own. */
-		level[-1].nested = true;
-		if (!level[-1].failed)
-			memmove(level[-1].first, first, strlen(first) + 1);
-		level[-1].failed += count;
+		struct level *above = &reader->levels[reader->depth - 2];
+
+		above->nested = true;
+		if (!above->failed)
+			snprintf(above->first, sizeof(above->first), "%s", first);
+		above->failed += count;
 		return;
 	}
 	if (!out->failed)
-		memmove(out->first, first, strlen(first) + 1);
+		snprintf(out->first, sizeof(out->first), "%s", first);
 	out->failed += count;
 }
 
@@ -282,9 +282,9 @@ static void take_test(struct reader *reader, struct level *level, const struct t
 	} else if (test->directive == DIRECTIVE_TODO) {
 		out->todo++;
 	} else if (level->failed) {
-		add_failure(reader, level, level->failed, level->first);
+		add_failure(reader, level->failed, level->first);
 	} else if (!test->passed) {
-		add_failure(reader, level, 1, name);
+		add_failure(reader, 1, name);
 	} else if (!level->nested) {
 		out->passed++;
 	}
@@ -344,7 +344,7 @@ static void finish(struct reader *reader)
 	if (reader->yaml)
 		fault(reader, "a YAML block has no end");
 	if (base->failed) /* nothing summed these up */
-		add_failure(reader, top(reader), base->failed, base->first);
+		add_failure(reader, base->failed, base->first);
 	if (!base->planned)
 		fault(reader, "no plan (1..N) after %u tests", base->run);
 	else if (base->run != base->plan)
@@ -355,7 +355,7 @@ static void finish(struct reader *reader)
 
 void tap_read(struct tap *out, const char *bytes, size_t length)
 {
-	struct reader reader = { .out = out, .depth = 1 };
+	struct reader reader = { .out = out, .depth = 1, .levels = { { 0 } } };
 
 	*out = (struct tap){ 0 };
 	while (length && !reader.bailed) {

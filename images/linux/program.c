@@ -26,8 +26,8 @@
 #include "images/linux/root.h"
 #include "tests/dispatch/cpuid_report.h"
 
-#define BEAT_SECONDS   1.0
-#define READ_BYTES     (256 * 1024)
+#define BEAT_SECONDS 1.0
+#define READ_BYTES   (256 * 1024)
 /* Between two reads: a writer that is woken for each page of its pipe is several times slower. */
 #define GATHER_MS      2
 #define ARGUMENTS_MOST 4096

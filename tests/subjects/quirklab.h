@@ -12,8 +12,8 @@
 #ifndef QUIRKLAB_H
 #define QUIRKLAB_H
 
-#if !defined(__x86_64__) || !defined(__linux__)
-#error "quirklab.h: single steps are those of x86-64 Linux"
+#ifndef __x86_64__
+#error "quirklab.h: single steps are those of x86-64"
 #endif
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* the registers of a signal's context */
