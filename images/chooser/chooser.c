@@ -100,10 +100,12 @@ static void ask_steppings(struct cpu *cpu, unsigned first, unsigned last)
 	struct answer now, before;
 	unsigned since = first;
 
-	for (unsigned stepping = first; stepping <= last; stepping++) {
+	put_signature(cpu, eax | first);
+	ask(&before, cpu);
+	for (unsigned stepping = first + 1; stepping <= last; stepping++) {
 		put_signature(cpu, eax | stepping);
 		ask(&now, cpu);
-		if (stepping > first && !same(&now, &before)) {
+		if (!same(&now, &before)) {
 			printf("run %u %u\n", since, stepping - 1);
 			say(&before);
 			since = stepping;
