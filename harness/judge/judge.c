@@ -414,9 +414,9 @@ static void judge_program_pick(struct pick *pick, const struct hearing *hearing,
 		     taken == deed->path ? "does" : "says", *taken ? taken : "nothing that stores");
 	} else if (deed->returned && !check_debts(pick, hearing, deed)) {
 		return;
-	} else if (!*pick->expected) {
+	} else if (!*pick->expected && hearing->expectations) {
 		skip_pick(pick, hearing);
-	} else {
+	} else { /* where there is no table at all, it is recorded, and contradicts nothing */
 		give(pick, VERDICT_PASS, "%s", "");
 	}
 }
@@ -446,21 +446,37 @@ static void fill_program_pick(struct cell_result *result, const struct hearing *
 	add_known(pick, hearing);
 }
 
-/* Its picks, and what its TAP or its exit make of it, in result->verdict and reason. Returns
- * whether it got as far as picks. */
-static bool add_program(struct cell_result *result, const struct hearing *hearing)
+/* What its TAP or its exit make of it, in result->verdict and reason. A failure or a skip stands
+ * among the picks, so that the cell is the worst of them. */
+static void add_own_verdict(struct cell_result *result, struct program_lines *lines,
+			    const struct observed_program *program)
 {
-	const struct observed_program *program = hearing->observation->program;
-	struct program_lines *lines = program_read(program);
+	struct pick *pick = &result->picks[result->pick_count];
 
-	for (size_t i = 0; i < lines->pick_count && result->pick_count < CELL_PICKS_MAX; i++)
-		fill_program_pick(result, hearing, &lines->picks[i]);
 	result->verdict =
 		program_verdict(result->reason, sizeof(result->reason), lines->facts, program);
 	if (*lines->fault && (result->verdict == VERDICT_PASS || result->verdict == VERDICT_SKIP)) {
 		result->verdict = VERDICT_FAIL;
 		snprintf(result->reason, sizeof(result->reason), "%s", lines->fault);
 	}
+	if (result->pick_count == CELL_PICKS_MAX ||
+	    (result->verdict != VERDICT_FAIL && result->verdict != VERDICT_SKIP))
+		return;
+	result->pick_count++;
+	*pick = (struct pick){ .operation = "program", .executable = REPORT_EXECUTABLE_YES };
+	snprintf(pick->class, sizeof(pick->class), "%s", lines->facts->tap ? "tap" : "exit");
+	give(pick, result->verdict, "%.250s", result->reason);
+}
+
+/* Returns whether the program got as far as picks. */
+static bool add_program(struct cell_result *result, const struct hearing *hearing)
+{
+	const struct observed_program *program = hearing->observation->program;
+	struct program_lines *lines = program_read(program);
+
+	add_own_verdict(result, lines, program);
+	for (size_t i = 0; i < lines->pick_count && result->pick_count < CELL_PICKS_MAX; i++)
+		fill_program_pick(result, hearing, &lines->picks[i]);
 	if (!strcmp(result->subject, "glibc"))
 		snprintf(result->libc, sizeof(result->libc), "%.31s", lines->facts->version);
 	free(result->program_seen);
@@ -557,19 +573,17 @@ static void fill_reason(struct cell_result *result)
 			 first->class, first->why);
 }
 
-/* The program's own verdict or that of its picks, whichever is worse. Picks of which nothing is
- * expected anywhere are only recorded, unless they contradict themselves. */
-static void weigh_program(struct cell_result *result, const struct hearing *hearing)
+/* The program's own verdict, unless one of its picks is worse. */
+static void weigh_program(struct cell_result *result)
 {
 	const enum verdict own = result->verdict;
-	const enum verdict picks = result->pick_count ? worst_pick(result) : VERDICT_PASS;
 
-	if (own != VERDICT_PASS && own != VERDICT_SKIP)
+	if (own != VERDICT_PASS &&
+	    own != VERDICT_SKIP) /* hung, error; nothing is worse than fail */
 		return;
-	if (picks == VERDICT_PASS || (picks == VERDICT_SKIP && !hearing->expectations) ||
-	    (picks == VERDICT_SKIP && own == VERDICT_SKIP))
+	if (!result->pick_count || worst_pick(result) == own)
 		return;
-	result->verdict = picks;
+	result->verdict = worst_pick(result);
 	result->reason[0] = '\0';
 	fill_reason(result);
 }
@@ -629,7 +643,7 @@ void judge_given(struct cell_result *result, const struct cpu *asked,
 	for (size_t i = 0; silent_is_fail && i < expectations_columns(expectations); i++)
 		add_missing_pick(result, &hearing, i);
 	if (observation->program) {
-		weigh_program(result, &hearing);
+		weigh_program(result);
 	} else {
 		result->verdict = worst_pick(result);
 		fill_reason(result);

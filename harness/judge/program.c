@@ -286,7 +286,7 @@ static void make_witness(struct program_pick *out, const struct raw_pick *raw)
 
 struct reading {
 	struct program_lines *out;
-	struct raw_pick raw[CELL_PICKS_MAX];
+	struct raw_pick raw[PROGRAM_PICKS_MAX];
 };
 
 /* The pick of that OP@CLASS, made where there is none; NULL: one too many. */
@@ -300,7 +300,7 @@ static struct program_pick *pick_of(struct reading *reading, const char *operati
 		if (!strcmp(out->picks[i].pick.operation, operation) &&
 		    !strcmp(out->picks[i].pick.class, class))
 			return &out->picks[i];
-	if (out->pick_count == CELL_PICKS_MAX)
+	if (out->pick_count == PROGRAM_PICKS_MAX)
 		return NULL;
 	pick = &out->picks[out->pick_count++];
 	snprintf(pick->pick.operation, sizeof(pick->pick.operation), "%s", operation);

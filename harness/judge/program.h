@@ -38,9 +38,10 @@ struct program_pick {
 	struct observation *witness;
 };
 
-/* Everything that its QL lines say. */
+/* Everything that its QL lines say. One pick of a cell is the program's own verdict. */
+#define PROGRAM_PICKS_MAX (CELL_PICKS_MAX - 1)
 struct program_lines {
-	struct program_pick picks[CELL_PICKS_MAX];
+	struct program_pick picks[PROGRAM_PICKS_MAX];
 	size_t pick_count;
 	struct cell_program *facts; /* version, values and notes; moved to the record by judge() */
 	char fault[256];	    /* "" or the first line that is none of the above; printable */
