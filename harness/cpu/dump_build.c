@@ -715,17 +715,31 @@ static bool has_registers(const struct dump_cpu *kind)
 	return one && (one->known[CPUID_ECX] == ALL || one->known[CPUID_EDX] == ALL);
 }
 
-/* Leaves that depend on a bit, or on the vendor. Others are there if the highest leaf says so. */
+/* Leaves that a bit of another leaf announces, and such as only some vendors have (mask 0). Others
+ * are there if the highest leaf says so. */
 static const struct {
 	uint32_t leaf, subleaf;
-	const char *bit;
-} depending[] = {
-	{ 0x7, 1, NULL },	  { 0xD, 0, "xsave" },	    { 0xD, 1, "xsave" },
-	{ 0x12, 0, "sgx" },	  { 0x14, 0, "intel_pt" },  { 0x14, 1, "intel_pt" },
-	{ 0x19, 0, NULL },	  { 0x1C, 0, "arch_lbr" },  { 0x8000000A, 0, "svm" },
-	{ 0x8000001B, 0, "ibs" }, { 0x8000001F, 0, "sme" }, { 0x80000021, 0, NULL },
-	{ 0x80000022, 0, NULL },  { 0x1E, 0, "amx_tile" },  { 0x24, 0, NULL },
-	{ 0x23, 0, NULL },	  { 0x7, 2, NULL },
+	uint32_t by;
+	enum cpuid_register reg;
+	uint32_t mask;
+} announced[] = {
+	{ 0x7, 1, 0, 0, 0 },
+	{ 0x7, 2, 0, 0, 0 },
+	{ 0xD, 0, 0x1, CPUID_ECX, 1u << 26 }, /* xsave */
+	{ 0xD, 1, 0x1, CPUID_ECX, 1u << 26 },
+	{ 0x12, 0, 0x7, CPUID_EBX, 1u << 2 },  /* sgx */
+	{ 0x14, 0, 0x7, CPUID_EBX, 1u << 25 }, /* intel_pt */
+	{ 0x14, 1, 0x7, CPUID_EBX, 1u << 25 },
+	{ 0x19, 0, 0, 0, 0 },
+	{ 0x1C, 0, 0x7, CPUID_EDX, 1u << 19 }, /* arch_lbr */
+	{ 0x1E, 0, 0x7, CPUID_EDX, 1u << 24 }, /* amx_tile */
+	{ 0x23, 0, 0, 0, 0 },
+	{ 0x24, 0, 0, 0, 0 },
+	{ 0x8000000A, 0, 0x80000001, CPUID_ECX, 1u << 2 },  /* svm */
+	{ 0x8000001B, 0, 0x80000001, CPUID_ECX, 1u << 10 }, /* ibs */
+	{ 0x8000001F, 0, 0, 0, 0 },
+	{ 0x80000021, 0, 0, 0, 0 },
+	{ 0x80000022, 0, 0, 0, 0 },
 };
 
 static bool is_expected(const struct dump_cpu *kind, const struct feature *feature)
@@ -738,10 +752,14 @@ static bool is_expected(const struct dump_cpu *kind, const struct feature *featu
 	if (feature->leaf >= 0xC0000000u || !base || base->known[CPUID_EAX] != ALL ||
 	    feature->leaf > base->reg[CPUID_EAX])
 		return false;
-	for (size_t i = 0; i < sizeof(depending) / sizeof(depending[0]); i++)
-		if (depending[i].leaf == feature->leaf && depending[i].subleaf == feature->subleaf)
-			return depending[i].bit &&
-			       feature_in(&kind->cpu.on, row_of(depending[i].bit));
+	for (size_t i = 0; i < sizeof(announced) / sizeof(announced[0]); i++) {
+		const struct dump_leaf *by;
+
+		if (announced[i].leaf != feature->leaf || announced[i].subleaf != feature->subleaf)
+			continue;
+		by = find(kind->leaves, kind->leaf_count, announced[i].by, 0);
+		return by && by->reg[announced[i].reg] & announced[i].mask;
+	}
 	return true;
 }
 
@@ -754,10 +772,13 @@ static void warn_missing_leaves(struct reading *reading, const struct dump_cpu *
 		return;
 	for (size_t i = 0; i < feature_count; i++) {
 		const struct feature *feature = &features[i];
-		const struct dump_leaf *leaf =
-			find(kind->leaves, kind->leaf_count, feature->leaf, feature->subleaf);
+		const struct dump_leaf *leaf;
 		size_t length = strlen(names);
 
+		/* Once for each register: its bits lie side by side. */
+		if (i && feature->leaf == feature[-1].leaf && feature->reg == feature[-1].reg)
+			continue;
+		leaf = find(kind->leaves, kind->leaf_count, feature->leaf, feature->subleaf);
 		if ((leaf && leaf->known[feature->reg]) || !is_expected(kind, feature) ||
 		    feature->leaf == last)
 			continue;

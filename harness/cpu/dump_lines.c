@@ -122,6 +122,12 @@ static bool doubtful_end(const struct dump_text *text, const struct line *line,
 	return last > line->at && isxdigit((unsigned char)last[-1]);
 }
 
+/* "[SL 01]" in a line of its own. */
+static bool remark_follows(const struct line *line)
+{
+	return *line->end == '\n' && *scan_blanks(line->end + 1) == '[';
+}
+
 /* What a wrap leaves of numbers: then the number before it may have lost its end. */
 static bool goes_on(const struct dump_text *text, const struct line *line,
 		    const struct leaf_format *format, uint32_t context)
@@ -226,7 +232,8 @@ void read_leaf_lines(struct reading *reading, const struct dump_text *text,
 				lines = join(text, &line, format, context, &joined);
 			read.registers = 3;
 			kind = LINE_CUT;
-		} else if (kind == LINE_CUT || (kind == LINE_LEAF && read.open)) {
+		} else if (kind == LINE_CUT ||
+			   (kind == LINE_LEAF && read.open && remark_follows(&line))) {
 			lines = join(text, &line, format, context, &joined);
 		}
 		context = read.context;

@@ -8,7 +8,7 @@
 
 static bool same_letter(char a, char b)
 {
-	return a == b || tolower((unsigned char)a) == tolower((unsigned char)b);
+	return a == b || ((a ^ b) == 0x20 && isalpha((unsigned char)a));
 }
 
 bool line_next(const struct dump_text *text, struct line *line)
