@@ -51,7 +51,8 @@ enum report_kind {
 	REPORT_FAULT = 6,
 	/* Free text for the record, at most 255 bytes. */
 	REPORT_NOTE = 7,
-	/* A sign of progress, no payload. */
+	/* A sign of progress, no payload. Of a CPU that has not started yet: a Linux guest waits
+	 * for it to be plugged (images/linux/sockets.c). */
 	REPORT_BEAT = 8,
 	/* This CPU has finished: u8 1 where everything ran, 0 where a REPORT_FAULT ended it. */
 	REPORT_DONE = 9,

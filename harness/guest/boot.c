@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The life of one guest: created, resumed, watched, destroyed. */
+#include <stddef.h>
 #include <string.h>
 #include <libvirt/virterror.h>
 
@@ -27,6 +28,7 @@ struct boot {
 	char *pipes; /* of the embedded driver, else NULL */
 	virDomainPtr domain;
 	double created; /* when libvirt had created the domain */
+	size_t plugged; /* CPUs of a Linux rack that are in it */
 	struct watch watch;
 };
 
@@ -119,8 +121,8 @@ static int create(struct boot *boot, struct error *err)
 	const double begin = clock_seconds();
 	int result = create_domain(boot, err);
 
-	if (!result && domain_is_rack(request))
-		result = rack_plug(boot->domain, request->cpus, request->cpu_count, err);
+	if (!result && domain_is_rack(request) && request->image == GUEST_BARE)
+		result = rack_plug(boot->domain, request->cpus, 0, request->cpu_count, err);
 	if (!result)
 		settle(boot);
 	boot->result->create = clock_seconds() - begin;
@@ -185,6 +187,27 @@ static void destroy(struct boot *boot)
 	free(log);
 }
 
+/* The CPUs that a Linux rack waits for. */
+static int plug_wanted(struct watch *watch, struct error *err)
+{
+	struct boot *boot = (struct boot *)((char *)watch - offsetof(struct boot, watch));
+	size_t upto;
+
+	pthread_mutex_lock(&watch->lock);
+	upto = report_wanted(watch->result->reader);
+	pthread_mutex_unlock(&watch->lock);
+	if (upto)
+		upto += RACK_AHEAD;
+	if (upto > boot->request->cpu_count)
+		upto = boot->request->cpu_count;
+	if (upto <= boot->plugged)
+		return 0;
+	if (rack_plug(boot->domain, boot->request->cpus, boot->plugged, upto, err) < 0)
+		return -1;
+	boot->plugged = upto;
+	return 0;
+}
+
 static void run(struct boot *boot)
 {
 	struct error err = { 0 };
@@ -196,6 +219,8 @@ static void run(struct boot *boot)
 		return;
 	}
 	limit(boot);
+	if (domain_is_rack(boot->request) && boot->request->image == GUEST_LINUX)
+		boot->watch.attend = plug_wanted;
 	if (create_in_time(boot, &err) == 0)
 		watch_until_end(&boot->watch);
 	else

@@ -7,11 +7,13 @@
 
 #include "harness/guest/rack.h"
 #include "harness/util/cleanup.h"
+#include "images/linux/job.h"
 
 #define QEMU_NAMESPACE "http://libvirt.org/schemas/domain/qemu/1.0"
 
-#define MEMORY_MIB_BARE	    64
-#define MEMORY_MIB_RACK_CPU 1 /* stack, arena and a copy of the text for each CPU */
+#define MEMORY_MIB_BARE 64
+/* Bare: stack, arena and a copy of the text for each CPU. Linux 6.1: 0.35 MiB. */
+#define MEMORY_MIB_RACK_CPU 1
 #define MEMORY_MIB_LINUX    256
 #define MEMORY_MIB_DISK                                                          \
 	1024 /* a distribution's initrd and services; the host gives a page when \
@@ -56,15 +58,16 @@ bool domain_is_rack(const struct guest_request *request)
 
 static unsigned memory_mib(const struct guest_request *request)
 {
-	if (request->memory_mib)
-		return request->memory_mib;
-	if (request->image == GUEST_LINUX)
-		return MEMORY_MIB_LINUX;
-	if (request->image == GUEST_DISK)
-		return MEMORY_MIB_DISK;
+	static const unsigned usual[] = {
+		[GUEST_BARE] = MEMORY_MIB_BARE,
+		[GUEST_LINUX] = MEMORY_MIB_LINUX,
+		[GUEST_DISK] = MEMORY_MIB_DISK,
+	};
+	unsigned mib = request->memory_mib ? request->memory_mib : usual[request->image];
+
 	if (domain_is_rack(request))
-		return MEMORY_MIB_BARE + MEMORY_MIB_RACK_CPU * (unsigned)request->cpu_count;
-	return MEMORY_MIB_BARE;
+		mib += MEMORY_MIB_RACK_CPU * (unsigned)request->cpu_count;
+	return mib;
 }
 
 static void add_vcpu(xmlNodePtr domain, const struct guest_request *request)
@@ -94,7 +97,9 @@ static char *command_line(const struct guest_request *request)
 	const char *given = request->cmdline ? request->cmdline : "";
 
 	if (domain_is_rack(request))
-		return xasprintf("%s%scpus=%zu", given, given[0] ? " " : "", request->cpu_count);
+		return xasprintf("%s%s%s=%zu", given, given[0] ? " " : "",
+				 request->image == GUEST_LINUX ? JOB_CPUS_WORD : "cpus",
+				 request->cpu_count);
 	return xstrdup(given);
 }
 
@@ -273,8 +278,13 @@ static void add_qemu(xmlNodePtr domain, xmlNsPtr qemu, const struct domain_plan 
 
 	commandline = xmlNewChild(domain, qemu, BAD_CAST "commandline", NULL);
 	if (domain_is_rack(request)) {
+		CLEANUP_FREE char *linux_boot_cpu =
+			request->image == GUEST_LINUX
+				? rack_linux_boot_cpu(request->cpus, request->cpu_count)
+				: NULL;
+
 		add_argument(commandline, qemu, "-cpu");
-		add_argument(commandline, qemu, RACK_BOOT_CPU);
+		add_argument(commandline, qemu, linux_boot_cpu ? linux_boot_cpu : RACK_BOOT_CPU);
 	} else {
 		add_cpu_arguments(commandline, qemu, plan);
 	}
@@ -314,8 +324,8 @@ static int check(const struct guest_request *request, struct error *err)
 		return error_set(err, ERROR_INPUT, "a guest needs a CPU and a kernel");
 	if (!domain_is_rack(request))
 		return 0;
-	if (request->image != GUEST_BARE)
-		return error_set(err, ERROR_INPUT, "only a bare guest can be a rack");
+	if (request->image == GUEST_DISK)
+		return error_set(err, ERROR_INPUT, "a guest of a disk image cannot be a rack");
 	if (request->cpu_count > RACK_CPUS_MOST)
 		return error_set(err, ERROR_INPUT, "a rack of %zu CPUs: at most %d",
 				 request->cpu_count, RACK_CPUS_MOST);

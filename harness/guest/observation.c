@@ -29,6 +29,7 @@ struct cpu_reader {
 struct report_reader {
 	struct cpu_reader **cpus; /* in order of first REPORT_START */
 	size_t cpu_count, most_cpus;
+	uint16_t wanted;
 	uint8_t pending[2 * FRAME_MAX];
 	size_t pending_length;
 	size_t skipped;
@@ -512,8 +513,11 @@ static void read_frame(struct report_reader *reader, const uint8_t *frame, size_
 		return;
 	}
 	cpu = kind == REPORT_START ? start_cpu(reader, number) : find_cpu(reader, number);
-	if (!cpu)
+	if (!cpu) {
+		if (kind == REPORT_BEAT && number > reader->wanted && number < reader->most_cpus)
+			reader->wanted = number;
 		return;
+	}
 	if (cpu->seen.done) { /* nothing may follow REPORT_DONE */
 		cpu->seen.malformed++;
 		return;
@@ -608,6 +612,11 @@ out:
 	reader->pending_length -= at;
 	memmove(reader->pending, reader->pending + at, reader->pending_length);
 	return frames;
+}
+
+uint16_t report_wanted(const struct report_reader *reader)
+{
+	return reader->wanted;
 }
 
 struct report_reader *report_reader_new(size_t most_cpus)

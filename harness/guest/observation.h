@@ -116,6 +116,9 @@ size_t report_finish(struct report_reader *reader);
 
 bool report_ended(const struct report_reader *reader);	   /* REPORT_END was seen */
 size_t report_skipped(const struct report_reader *reader); /* bytes that were in no good frame */
+/* The highest CPU number that the guest has asked for before it started (REPORT_BEAT), bounded by
+ * most_cpus; 0: none. */
+uint16_t report_wanted(const struct report_reader *reader);
 /* The observation of that CPU number, or NULL where it never started. Owned by the reader. */
 const struct observation *report_cpu(const struct report_reader *reader, uint16_t cpu);
 

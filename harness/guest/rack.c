@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Plugging the CPUs of a rack, one QMP command for each. */
+/* The CPUs of a rack: which one boots it, and plugging the others, one QMP command for each. */
 #include "harness/guest/rack.h"
 
 #include <ctype.h>
@@ -78,10 +78,10 @@ static char *reply_error(const char *reply)
 	return result;
 }
 
-int rack_plug(virDomainPtr domain, const struct realised *const *cpus, size_t count,
+int rack_plug(virDomainPtr domain, const struct realised *const *cpus, size_t from, size_t to,
 	      struct error *err)
 {
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = from; i < to; i++) {
 		CLEANUP_FREE char *command = rack_command(cpus[i], (unsigned)i + 1);
 		CLEANUP_FREE char *reply = NULL;
 		CLEANUP_FREE char *refusal = NULL;
@@ -95,4 +95,48 @@ int rack_plug(virDomainPtr domain, const struct realised *const *cpus, size_t co
 					 refusal);
 	}
 	return 0;
+}
+
+static const char *value_of(const struct realised *cpu, const char *name)
+{
+	for (size_t i = 0; i < cpu->property_count; i++)
+		if (!strcmp(cpu->property[i].name, name))
+			return cpu->property[i].value;
+	return NULL;
+}
+
+/*
+ * monitor: the kernel would idle by mwait, which TCG makes a busy loop of as soon as there is a
+ * second CPU. The name of the CPU may hold a comma, which -cpu cannot say.
+ */
+static bool is_left_out(const char *name)
+{
+	return !strcmp(name, "monitor") || !strcmp(name, "model-id") || !strcmp(name, "xlevel2");
+}
+
+static bool all_have(const struct realised *const *cpus, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *value = value_of(cpus[i], name);
+
+		if (!value || strcmp(value, "on"))
+			return false;
+	}
+	return true;
+}
+
+char *rack_linux_boot_cpu(const struct realised *const *cpus, size_t count)
+{
+	const struct realised *first = cpus[0];
+	struct text text = { 0 };
+
+	text_addf(&text, "%s", RACK_CPU_MODEL);
+	for (size_t i = 0; i < first->property_count; i++) {
+		const char *name = first->property[i].name, *value = first->property[i].value;
+
+		if (is_left_out(name) || (!strcmp(value, "on") && !all_have(cpus, count, name)))
+			continue;
+		text_addf(&text, ",%s=%s", name, value);
+	}
+	return text.bytes;
 }

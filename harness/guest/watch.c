@@ -224,6 +224,29 @@ static bool judge(struct watch *watch)
 	return false;
 }
 
+/* What the guest needs from outside. False where it did not get it. The lock is held. */
+static bool attend(struct watch *watch)
+{
+	struct error err = { 0 };
+	int result;
+
+	if (!watch->attend || watch->stopped || watch->panicked)
+		return true;
+	pthread_mutex_unlock(&watch->lock);
+	result = watch->attend(watch, &err);
+	pthread_mutex_lock(&watch->lock);
+	if (result == 0)
+		return true;
+	/* A domain that ended takes no command: its end, told a little later, is the reason. */
+	for (double begin = clock_seconds();
+	     !watch->stopped && clock_seconds() - begin < DRAIN_SECONDS;)
+		wait_change(watch);
+	if (watch->stopped)
+		return true;
+	watch_end_as(watch, GUEST_ERROR, "%s", err.text);
+	return false;
+}
+
 /* A guest that ended may have sent its last words, even its REPORT_END, just before. */
 static void drain(struct watch *watch)
 {
@@ -243,8 +266,11 @@ void watch_until_end(struct watch *watch)
 	double last;
 
 	pthread_mutex_lock(&watch->lock);
-	while (!judge(watch))
+	while (!judge(watch)) {
 		wait_change(watch);
+		if (!attend(watch))
+			break;
+	}
 	if (watch->stopped || watch->panicked)
 		drain(watch);
 	/* The last bytes were read: a frame that claims to be longer must not hide those behind it.

@@ -28,6 +28,9 @@ struct watch {
 	struct watchdog watchdog;
 	double last_frame;
 	bool closed[WATCH_PORTS];
+	/* Called again and again while the guest runs, without the lock; what it cannot do ends the
+	 * guest. NULL: nothing to do. */
+	int (*attend)(struct watch *watch, struct error *err);
 	bool panicked;
 	bool stopped; /* the domain ended by itself, how: */
 	int event, detail;

@@ -9,9 +9,6 @@
 #include "harness/plan/shards.h"
 #include "harness/util/cleanup.h"
 
-/* A guest costs as much to start as this many CPUs cost in it. */
-#define RACK_SMALL 4
-
 static int compare_names(const void *left, const void *right)
 {
 	const struct plan_cell *const *a = left, *const *b = right;
@@ -91,15 +88,4 @@ void plan_free(struct plan *plan)
 {
 	free(plan->cells);
 	*plan = (struct plan){ 0 };
-}
-
-size_t plan_racks(size_t cells, size_t pack, size_t workers)
-{
-	size_t racks = (cells + pack - 1) / pack;
-	size_t even = (racks + workers - 1) / workers * workers;
-
-	if (!cells || cells / even >= RACK_SMALL)
-		return cells ? even : 0;
-	even = cells / RACK_SMALL;
-	return even > racks ? even : racks;
 }

@@ -57,10 +57,6 @@ void plan_free(struct plan *plan);
 /* The IMAGE of its cells' names. */
 const char *plan_image(const struct plan_options *options);
 
-/* How many racks `cells` cells make, at most `pack` CPUs each: as few as that allows, then more
- * until `workers` that run them at once get the same number each, unless racks become small. */
-size_t plan_racks(size_t cells, size_t pack, size_t workers);
-
 /* --- the results directory: plan.jsonl, results.jsonl, cells/CELL/{console,report,qemu}.log
  * ------- */
 struct results;
@@ -92,10 +88,11 @@ struct schedule_events {
 	bool (*stop)(void *context);
 };
 /*
- * Runs every unfinished cell: packs bare cells of base type into racks, boots them `jobs` at a time
- * on each connection, judges, records. Cells of a rack that died run again alone (their first try);
- * hung, crashed and error cells are retried once. Returns 0 when every planned cell has a result,
- * -1 with ERROR_LAB where the results could not be written or it was interrupted.
+ * Runs every unfinished cell: packs those that can share a guest (groups.h) into racks, boots them
+ * `jobs` at a time on each connection, judges, records. Cells of a rack that died run again alone
+ * (their first try); hung, crashed and error cells are retried once. Returns 0 when every planned
+ * cell has a result, -1 with ERROR_LAB where the results could not be written or it was
+ * interrupted.
  */
 int schedule_run(const struct plan *plan, const struct plan_options *options,
 		 struct connection *const *connections, size_t connection_count,

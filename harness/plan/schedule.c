@@ -13,6 +13,7 @@
 #include "harness/judge/program.h"
 #include "harness/guest/disk.h"
 #include "harness/plan/expected.h"
+#include "harness/plan/groups.h"
 #include "harness/plan/plan.h"
 #include "harness/util/cleanup.h"
 #include "images/linux/cmdline.h"
@@ -133,39 +134,66 @@ static void end_run(struct schedule *schedule, const struct error *err)
 	pthread_mutex_unlock(&schedule->lock);
 }
 
-/* Racks first: they are the long boots, and what is short fills the gaps at the end. */
-static void fill_queue(struct schedule *schedule, size_t workers)
+/* The cells of a group, shared out evenly among `guests` boots; returns how many those are. */
+static size_t share_out(struct boot **boots, const struct plan *plan, const unsigned *group,
+			unsigned number, size_t cells, size_t guests)
 {
-	const struct plan *plan = schedule->plan;
-	bool may_pack = schedule->options->image == GUEST_BARE && schedule->options->pack > 1;
-	size_t packed = 0, racks, rack = 0, in_rack = 0;
-	struct boot *boot = NULL;
+	size_t count = 0, in_boot = 0;
 
 	for (size_t i = 0; i < plan->count; i++) {
-		if (plan->cells[i].finished)
+		if (group[i] != number)
 			continue;
-		schedule->unfinished++;
-		packed += may_pack && !plan->cells[i].cpu->libvirt_model;
-	}
-	racks = plan_racks(packed, schedule->options->pack, workers);
-	for (size_t i = 0; i < plan->count && packed; i++) {
-		if (plan->cells[i].finished || plan->cells[i].cpu->libvirt_model)
-			continue;
-		if (!boot) {
-			size_t count = packed / racks + (rack < packed % racks);
+		if (!in_boot) {
+			size_t share = cells / guests + (count < cells % guests);
 
-			boot = boot_new(count, 1, count > 1);
-			in_rack = 0;
+			boots[count] = boot_new(share, 1, share > 1);
 		}
-		boot->cells[in_rack++] = i;
-		if (in_rack == boot->count) {
-			push(schedule, boot);
-			boot = NULL;
-			rack++;
+		boots[count]->cells[in_boot++] = i;
+		if (in_boot == boots[count]->count) {
+			in_boot = 0;
+			count++;
 		}
 	}
+	return count;
+}
+
+static int compare_boots(const void *left, const void *right)
+{
+	const struct boot *const *a = left, *const *b = right;
+
+	if ((*a)->count != (*b)->count)
+		return (*a)->count < (*b)->count ? 1 : -1;
+	return (*a)->cells[0] < (*b)->cells[0] ? -1 : 1;
+}
+
+/* The largest first: they are the long boots, and what is short fills the gaps at the end. */
+static void fill_queue(struct schedule *schedule, const struct hypervisor *const *hypervisors,
+		       size_t hypervisor_count, size_t workers)
+{
+	const struct plan *plan = schedule->plan;
+	const struct plan_options *options = schedule->options;
+	CLEANUP_FREE unsigned *group = xcalloc(plan->count + 1, sizeof(*group));
+	CLEANUP_FREE struct boot **boots = xcalloc(plan->count + 1, sizeof(*boots));
+	CLEANUP_FREE size_t *sizes = NULL, *guests = NULL;
+	size_t groups, count = 0;
+
+	groups = groups_make(group, plan, options, hypervisors, hypervisor_count);
+	sizes = xcalloc(groups + 1, sizeof(*sizes));
+	guests = xcalloc(groups + 1, sizeof(*guests));
+	for (size_t i = 0; i < plan->count; i++) {
+		schedule->unfinished += !plan->cells[i].finished;
+		if (group[i])
+			sizes[group[i] - 1]++;
+	}
+	groups_split(guests, sizes, groups, options->pack, groups_small(options->image), workers);
+	for (unsigned number = 1; number <= groups; number++)
+		count += share_out(boots + count, plan, group, number, sizes[number - 1],
+				   guests[number - 1]);
+	qsort(boots, count, sizeof(struct boot *), compare_boots);
+	for (size_t i = 0; i < count; i++)
+		push(schedule, boots[i]);
 	for (size_t i = 0; i < plan->count; i++)
-		if (!plan->cells[i].finished && (!may_pack || plan->cells[i].cpu->libvirt_model))
+		if (!group[i] && !plan->cells[i].finished)
 			push_alone(schedule, i, 1);
 }
 
@@ -422,7 +450,7 @@ static bool is_short(const struct plan_options *options, const struct boot *boot
 }
 
 /* Of a Linux guest; NULL for another. Caller frees. */
-static char *kernel_cmdline(const struct plan_options *options, bool brief)
+static char *kernel_cmdline(const struct plan_options *options, bool brief, bool rack)
 {
 	bool kernel = options->kind == SUBJECT_KERNEL;
 	CLEANUP_TEXT struct text words = { 0 };
@@ -432,6 +460,8 @@ static char *kernel_cmdline(const struct plan_options *options, bool brief)
 	text_addf(&words, "%s", kernel ? LINUX_CMDLINE_KERNEL : LINUX_CMDLINE);
 	if (brief)
 		text_addf(&words, " " LINUX_CMDLINE_SHORT);
+	if (rack)
+		text_addf(&words, " " LINUX_CMDLINE_RACK);
 	if (kernel)
 		text_addf(&words, " " LINUX_SUBJECT_WORD "=" LINUX_SUBJECT_KERNEL);
 	if (options->image == GUEST_DISK)
@@ -457,7 +487,7 @@ static void run_boot(struct worker *worker, struct boot *boot)
 	CLEANUP_FREE struct realised *realised = xcalloc(boot->count, sizeof(*realised));
 	CLEANUP_FREE const struct realised **cpus = xcalloc(boot->count, sizeof(*cpus));
 	const bool brief = is_short(options, boot);
-	CLEANUP_FREE char *cmdline = kernel_cmdline(options, brief);
+	CLEANUP_FREE char *cmdline = kernel_cmdline(options, brief, boot->rack);
 	struct guest_request request = {
 		.image = options->image,
 		.kernel = brief && options->unpacked ? options->unpacked : options->kernel,
@@ -546,6 +576,8 @@ int schedule_run(const struct plan *plan, const struct plan_options *options,
 		.err = &failure,
 	};
 	size_t workers = options->jobs * connection_count;
+	CLEANUP_FREE const struct hypervisor **hypervisors =
+		xcalloc(connection_count, sizeof(*hypervisors));
 
 	if (expected_open(&schedule.expected, options, err) < 0)
 		return -1;
@@ -553,7 +585,9 @@ int schedule_run(const struct plan *plan, const struct plan_options *options,
 	pthread_mutex_init(&schedule.lock, NULL);
 	pthread_mutex_init(&schedule.in_order, NULL);
 	pthread_cond_init(&schedule.changed, NULL);
-	fill_queue(&schedule, workers);
+	for (size_t i = 0; i < connection_count; i++)
+		hypervisors[i] = connection_hypervisor(connections[i]);
+	fill_queue(&schedule, hypervisors, connection_count, workers);
 	start_and_join(&schedule, connections, connection_count, workers);
 	while (schedule.first) {
 		struct boot *boot = schedule.first;

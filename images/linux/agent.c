@@ -15,10 +15,12 @@
 
 #include "images/linux/cmdline.h"
 #include "images/linux/cpuinfo.h"
+#include "images/linux/job.h"
 #include "images/linux/kernel.h"
 #include "images/linux/machine.h"
 #include "images/linux/platform.h"
 #include "images/linux/program.h"
+#include "images/linux/sockets.h"
 #include "images/protocol.h"
 #include "tests/dispatch/selftest.h"
 #include "tests/dispatch/text_report.h"
@@ -54,9 +56,9 @@ static void put_u64(uint8_t *to, uint64_t value)
 }
 
 /* The harness may end the guest as soon as it sees this frame: the console goes first. */
-static void send_end(void)
+static void send_end(unsigned count)
 {
-	static const uint8_t cpus[2] = { 1, 0 };
+	const uint8_t cpus[2] = { (uint8_t)count, (uint8_t)(count >> 8) };
 
 	machine_drain_console();
 	selftest_send_frame(&platform, REPORT_END, cpus, sizeof(cpus));
@@ -77,7 +79,7 @@ end_early(const char *note, const struct platform_fault *fault)
 	selftest_send_frame(&platform, REPORT_NOTE, note, strlen(note));
 	selftest_send_frame(&platform, REPORT_FAULT, payload, sizeof(payload));
 	selftest_send_frame(&platform, REPORT_DONE, &incomplete, 1);
-	send_end();
+	send_end(1);
 	machine_off(report_fd);
 }
 
@@ -175,8 +177,38 @@ static uint8_t *make_arena(void)
 	return arena;
 }
 
+/* --- a program, on the boot CPU or on each that is plugged ---------------------------------------
+ */
+
+static void want_cpu(void *context, unsigned cpu)
+{
+	(void)context;
+	platform.cpu = (uint16_t)cpu;
+	selftest_send_frame(&platform, REPORT_BEAT, NULL, 0);
+}
+
+static void visit_cpu(void *context, unsigned cpu)
+{
+	(void)cpu; /* want_cpu has set it */
+	platform.misc_enable = machine_misc_enable();
+	program_report(context, &platform);
+}
+
+/* How many CPUs reported. */
+static unsigned run_job(struct program_job *job)
+{
+	const char *word = getenv(JOB_CPUS_WORD);
+	unsigned long count = word ? strtoul(word, NULL, 10) : 0;
+
+	if (count)
+		return sockets_each((unsigned)count, want_cpu, visit_cpu, job);
+	program_report(job, &platform);
+	return 1;
+}
+
 int main(void)
 {
+	unsigned reported = 1;
 	struct program_job *job;
 
 	if (getpid() != 1 && !machine_word(LINUX_BOOT_WORD, LINUX_BOOT_FULL)) {
@@ -208,13 +240,13 @@ int main(void)
 		text_report(put_text, NULL, platform.misc_enable != REPORT_MISC_ENABLE_CLEAR);
 	job = program_job_read();
 	if (job)
-		program_report(job, &platform);
+		reported = run_job(job);
 	else if (errno != ENOENT)
 		fprintf(stderr, "quirklab: the job of this guest: %m\n");
 	else if (machine_word(LINUX_SUBJECT_WORD, LINUX_SUBJECT_KERNEL))
 		kernel_report(&platform);
 	else
 		run_suite();
-	send_end();
+	send_end(reported);
 	machine_off(report_fd);
 }

@@ -2,6 +2,7 @@
 /* What PID 1 needs of the guest's machine, in terms of Linux. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -19,7 +20,7 @@
 /* Intel SDM volume 4: IA32_MISC_ENABLE, bit 0 "fast-strings enable". */
 #define MSR_MISC_ENABLE	 0x1A0
 #define MISC_ENABLE_FAST 1ULL
-#define MSR_DEVICE	 "/dev/cpu/0/msr"
+#define MSR_DEVICE	 "/dev/cpu/%d/msr"
 /* Linux, arch/x86/kernel/cpu/intel.c, said once where the bit is clear. */
 #define FAST_STRINGS_ARE_OFF "Disabled fast string operations"
 
@@ -127,6 +128,7 @@ uint32_t machine_misc_enable(void)
 	struct dispatch_registers leaf;
 	uint64_t value;
 	uint32_t result = REPORT_MISC_ENABLE_UNREAD;
+	char device[32];
 	int fd;
 
 	dispatch_cpuid_instruction(NULL, 0, 0, &leaf);
@@ -134,7 +136,8 @@ uint32_t machine_misc_enable(void)
 		return result;
 	if (kernel_said(FAST_STRINGS_ARE_OFF))
 		return REPORT_MISC_ENABLE_CLEAR;
-	fd = open(MSR_DEVICE, O_RDONLY | O_CLOEXEC);
+	snprintf(device, sizeof(device), MSR_DEVICE, sched_getcpu());
+	fd = open(device, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return result;
 	if (pread(fd, &value, sizeof(value), MSR_MISC_ENABLE) == (ssize_t)sizeof(value))

@@ -292,11 +292,11 @@ START_TEST(refused_requests)
 		cpus[i] = cpu;
 	refuse(&(struct guest_request){ .kernel = "/k" }, "needs a CPU");
 	refuse(&(struct guest_request){ .cpus = cpus, .cpu_count = 1 }, "kernel");
-	refuse(&(struct guest_request){ .image = GUEST_LINUX,
+	refuse(&(struct guest_request){ .image = GUEST_DISK,
 					.kernel = "/k",
 					.cpus = cpus,
 					.cpu_count = 2 },
-	       "only a bare guest");
+	       "disk image");
 	refuse(&(struct guest_request){ .kernel = "/k", .cpus = cpus, .cpu_count = 201 },
 	       "at most 200");
 	cpu->model = xstrdup("EPYC");
@@ -306,6 +306,44 @@ START_TEST(refused_requests)
 END_TEST
 
 /* QEMU 9.2 and later insist on the type that a property has. */
+/* The CPU that boots a Linux rack: the first one's identity, the bits that all have, and never
+ * mwait; and the kernel is told how many will come. */
+START_TEST(linux_rack)
+{
+	struct realised *one = haswell(), *other = haswell();
+	const struct realised *const cpus[] = { one, other };
+	const struct guest_request request = { .image = GUEST_LINUX,
+					       .kernel = "/k",
+					       .cmdline = "quiet",
+					       .cpus = cpus,
+					       .cpu_count = 2,
+					       .memory_mib = 500 };
+	CLEANUP_FREE char *xml = NULL, *boot = NULL;
+
+	add_property(one, "clwb", "on");
+	add_property(one, "bmi1", "on");
+	add_property(one, "monitor", "on");
+	add_property(one, "xlevel2", "3221225477");
+	add_property(other, "bmi1", "on");
+	add_property(other, "monitor", "on");
+	xml = make_xml(&request, true, NULL);
+	expect(xml, "string(/domain/os/cmdline)", "quiet quirklab_cpus=2");
+	expect(xml, "string(/domain/vcpu)", "3");
+	expect(xml, "string(/domain/vcpu/@current)", "1");
+	expect(xml, "string(/domain/os/type/@machine)", "pc");
+	expect(xml, "string(/domain/memory)", "502");
+	boot = find(xml, "string(//qemu:arg[@value='-cpu']/following-sibling::qemu:arg/@value)");
+	ck_assert_int_eq(strncmp(boot, "base,", 5), 0);
+	ck_assert_ptr_nonnull(strstr(boot, ",bmi1=on"));
+	ck_assert_ptr_nonnull(strstr(boot, ",model="));
+	ck_assert_ptr_null(strstr(boot, "clwb"));
+	ck_assert_ptr_null(strstr(boot, "monitor"));
+	ck_assert_ptr_null(strstr(boot, "xlevel2"));
+	free_cpu(one);
+	free_cpu(other);
+}
+END_TEST
+
 START_TEST(rack_command_types)
 {
 	struct realised *cpu = haswell();
@@ -856,6 +894,7 @@ Suite *suite_guest(void)
 	tcase_add_test(domains, comma_in_a_value);
 	tcase_add_test(domains, refused_requests);
 	tcase_add_test(domains, rack_command_types);
+	tcase_add_test(domains, linux_rack);
 	suite_add_tcase(suite, domains);
 	tcase_add_test(watchdogs, watchdog_limits);
 	tcase_add_test(watchdogs, watchdog_progress);

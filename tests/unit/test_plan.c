@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/plan/groups.h"
 #include "harness/plan/plan.h"
 #include "harness/plan/shards.h"
 #include "harness/report/report.h"
@@ -237,19 +238,115 @@ START_TEST(a_name_cannot_lead_out_of_the_results)
 }
 END_TEST
 
+/* A CPU that has the bits, or not, by name ("-smep"). */
+static void add_bits(struct cpu *cpu, const char *const *bits)
+{
+	for (; *bits; bits++) {
+		const char *name = **bits == '-' ? *bits + 1 : *bits;
+		int index = feature_find(name);
+
+		ck_assert_msg(index >= 0, "no bit is named %s", name);
+		feature_put(&cpu->known, index, true);
+		feature_put(&cpu->on, index, **bits != '-');
+	}
+}
+
+/*
+ * A program's CPUs share a Linux guest where the kernel sees the same: whatever the dispatch bits
+ * and avx2 are. Not those of another vendor, with SMEP, with XSAVE, nor a libvirt model. rtm is
+ * never presented to a Linux guest, so that it divides nothing; avx512f is neither.
+ */
+START_TEST(groups_of_linux)
+{
+	static const char *const bits[][4] = {
+		{ "erms", NULL },	    { "clwb", "avx2", NULL },
+		{ "smep", NULL },	    { "xsave", "xsaveopt", NULL },
+		{ "rtm", "avx512f", NULL }, { NULL },
+		{ "erms", NULL },	    { NULL }
+	};
+	static const unsigned expected[] = { 1, 1, 2, 3, 1, 4, 0, 0 };
+	const struct hypervisor hypervisor = { .qemu_version = 7002 };
+	const struct hypervisor *const hypervisors[] = { &hypervisor };
+	struct plan_options options = {
+		.image = GUEST_LINUX, .kind = SUBJECT_PROGRAM, .subject = "p", .pack = 32
+	};
+	CLEANUP_FREE unsigned *group = xcalloc(8, sizeof(*group));
+	struct cpu_list list = { 0 };
+	struct plan plan = { 0 };
+	struct error err = { 0 };
+
+	make_cpus(&list, 8, 7);
+	for (size_t i = 0; i < 8; i++) {
+		strcpy(list.cpus[i].vendor, i == 5 ? "AuthenticAMD" : "GenuineIntel");
+		add_bits(&list.cpus[i], bits[i]);
+	}
+	ck_assert_int_eq(plan_make(&plan, &list, &options, &err), 0);
+	plan.cells[6].finished = true;
+	ck_assert_uint_eq(groups_make(group, &plan, &options, hypervisors, 1), 4);
+	for (size_t i = 0; i < 8; i++)
+		ck_assert_msg(group[i] == expected[i], "cell %zu is in group %u", i, group[i]);
+	/* All bare ones can share a guest; a kernel that is itself the subject shares none. */
+	options.image = GUEST_BARE;
+	ck_assert_uint_eq(groups_make(group, &plan, &options, hypervisors, 1), 1);
+	options.image = GUEST_LINUX;
+	options.kind = SUBJECT_KERNEL;
+	ck_assert_uint_eq(groups_make(group, &plan, &options, hypervisors, 1), 0);
+	options.kind = SUBJECT_PROGRAM;
+	options.pack = 1;
+	ck_assert_uint_eq(groups_make(group, &plan, &options, hypervisors, 1), 0);
+	plan_free(&plan);
+	cpu_list_free(&list);
+}
+END_TEST
+
+START_TEST(groups_name_bits)
+{
+	for (size_t i = 0; groups_linux_bits[i]; i++)
+		ck_assert_msg(feature_find(groups_linux_bits[i]) >= 0, "no bit is named %s",
+			      groups_linux_bits[i]);
+}
+END_TEST
+
+/* 100 and 7 at 32: 4 and 1 guests; with two workers the larger group makes one more. */
+START_TEST(groups_divide)
+{
+	const size_t sizes[] = { 7, 100 };
+	size_t guests[2];
+
+	groups_split(guests, sizes, 2, 32, 16, 1);
+	ck_assert_uint_eq(guests[0], 1);
+	ck_assert_uint_eq(guests[1], 4);
+	groups_split(guests, sizes, 2, 32, 16, 2);
+	ck_assert_uint_eq(guests[0], 1);
+	ck_assert_uint_eq(guests[1], 5);
+	/* No guest of fewer than 25: there are 5 for 4 workers. */
+	groups_split(guests, sizes, 2, 32, 25, 4);
+	ck_assert_uint_eq(guests[1], 4);
+}
+END_TEST
+
+/* Of one group; a guest costs as much as 4 CPUs. */
+static size_t split_one(size_t cells, size_t pack, size_t workers)
+{
+	size_t guests = 77;
+
+	groups_split(&guests, &cells, 1, pack, 4, workers);
+	return guests;
+}
+
 START_TEST(racks_divide_evenly)
 {
 	/* 280 cells at 32 are 9 racks; with two workers 10, so that neither waits for the other. */
-	ck_assert_uint_eq(plan_racks(280, 32, 1), 9);
-	ck_assert_uint_eq(plan_racks(280, 32, 2), 10);
-	ck_assert_uint_eq(plan_racks(280, 32, 4), 12);
-	ck_assert_uint_eq(plan_racks(20, 32, 2), 2);
-	ck_assert_uint_eq(plan_racks(5, 32, 2),
+	ck_assert_uint_eq(split_one(280, 32, 1), 9);
+	ck_assert_uint_eq(split_one(280, 32, 2), 10);
+	ck_assert_uint_eq(split_one(280, 32, 4), 12);
+	ck_assert_uint_eq(split_one(20, 32, 2), 2);
+	ck_assert_uint_eq(split_one(5, 32, 2),
 			  1); /* two racks of 2 and 3 cost more than one of 5 */
-	ck_assert_uint_eq(plan_racks(40, 32, 64), 10);
-	ck_assert_uint_eq(plan_racks(1, 32, 2), 1);
-	ck_assert_uint_eq(plan_racks(0, 32, 2), 0);
-	ck_assert_uint_eq(plan_racks(33, 32, 1), 2);
+	ck_assert_uint_eq(split_one(40, 32, 64), 10);
+	ck_assert_uint_eq(split_one(1, 32, 2), 1);
+	ck_assert_uint_eq(split_one(0, 32, 2), 0);
+	ck_assert_uint_eq(split_one(33, 32, 1), 2);
 }
 END_TEST
 
@@ -913,6 +1010,9 @@ Suite *suite_plan(void)
 	tcase_add_test(plan, two_cpus_of_one_name_are_refused);
 	tcase_add_test(plan, a_name_cannot_lead_out_of_the_results);
 	tcase_add_test(plan, racks_divide_evenly);
+	tcase_add_test(plan, groups_of_linux);
+	tcase_add_test(plan, groups_name_bits);
+	tcase_add_test(plan, groups_divide);
 	suite_add_tcase(suite, plan);
 
 	tcase_add_checked_fixture(costs, make_folder, remove_folder);
