@@ -120,6 +120,17 @@ const struct command lab_commands[] = {
 	  "exit status: 0 measured; 2 bad usage; 3 the times of this machine mean nothing; 130 "
 	  "interrupted.",
 	  bench_option_rows, command_bench },
+	{ "scale", "WORKLOAD",
+	  "scalability of the kernel's memory paths: here, or of two kernels in turn",
+	  "WORKLOAD: malloc1, page_fault1 or tlb_flush1, with _threads or _processes. Without "
+	  "--base it runs\n"
+	  "here, with the output of will-it-scale. With --base and --head both are booted in turn "
+	  "(A B A B) in\n"
+	  "guests of one CPU, and compared: operations where time means something, and "
+	  "interrupts between\n"
+	  "CPUs for each operation.\n\n"
+	  "exit status: 0 measured; 2 bad usage; 3 the lab could not work; 130 interrupted.",
+	  scale_option_rows, command_scale },
 	{ "doctor", "", "check what a run needs on this machine, with a remedy for what is missing",
 	  "exit status: 0 where 'run' would work, 3 where not.", doctor_option_rows,
 	  command_doctor },

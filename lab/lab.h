@@ -95,11 +95,12 @@ int command_accept(struct lab *lab, const struct command *command, int argc, cha
 int command_lint(struct lab *lab, const struct command *command, int argc, char **argv);
 int command_report(struct lab *lab, const struct command *command, int argc, char **argv);
 int command_bench(struct lab *lab, const struct command *command, int argc, char **argv);
+int command_scale(struct lab *lab, const struct command *command, int argc, char **argv);
 int command_doctor(struct lab *lab, const struct command *command, int argc, char **argv);
 
 extern const struct option_row run_option_rows[], replay_option_rows[], list_option_rows[],
 	show_option_rows[], cpuid_option_rows[], cpuid_diff_option_rows[], repro_option_rows[],
 	diff_option_rows[], accept_option_rows[], lint_option_rows[], report_option_rows[],
-	bench_option_rows[], doctor_option_rows[];
+	bench_option_rows[], scale_option_rows[], doctor_option_rows[];
 
 #endif

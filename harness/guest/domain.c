@@ -70,13 +70,20 @@ static unsigned memory_mib(const struct guest_request *request)
 	return mib;
 }
 
+/* Sockets of one core each: the boot CPU and those of a rack, or CPUs that are all alike. */
+static unsigned vcpus(const struct guest_request *request)
+{
+	if (domain_is_rack(request))
+		return (unsigned)request->cpu_count + 1;
+	return request->vcpus ? request->vcpus : 1;
+}
+
 static void add_vcpu(xmlNodePtr domain, const struct guest_request *request)
 {
-	const unsigned count = domain_is_rack(request) ? (unsigned)request->cpu_count + 1 : 1;
-	xmlNodePtr vcpu = number_child(domain, "vcpu", count);
+	xmlNodePtr vcpu = number_child(domain, "vcpu", vcpus(request));
 
 	attribute(vcpu, "placement", "static");
-	if (count > 1)
+	if (domain_is_rack(request))
 		number_attribute(vcpu, "current", 1);
 }
 
@@ -129,9 +136,8 @@ static void add_topology(xmlNodePtr cpu, unsigned sockets)
 }
 
 /* A libvirt model: no check, as the guest itself is asked what it sees. */
-static void add_model(xmlNodePtr domain, const struct realised *realised)
+static void set_model(xmlNodePtr cpu, const struct realised *realised)
 {
-	xmlNodePtr cpu = child(domain, "cpu");
 	xmlNodePtr model;
 
 	attribute(cpu, "mode", "custom");
@@ -151,12 +157,14 @@ static void add_cpu(xmlNodePtr domain, const struct domain_plan *plan)
 {
 	const struct guest_request *request = plan->request;
 
-	if (domain_is_rack(request))
-		add_topology(child(domain, "cpu"), (unsigned)request->cpu_count + 1);
-	else if (request->cpus[0]->model && !plan->cpu_by_qemu)
-		add_model(domain, request->cpus[0]);
-	else
-		attribute(child(domain, "cpu"), "mode", "maximum");
+	xmlNodePtr cpu = child(domain, "cpu");
+
+	if (request->cpus[0]->model && !plan->cpu_by_qemu)
+		set_model(cpu, request->cpus[0]);
+	else if (!domain_is_rack(request))
+		attribute(cpu, "mode", "maximum");
+	if (vcpus(request) > 1)
+		add_topology(cpu, vcpus(request));
 }
 
 static void add_serial(xmlNodePtr devices, const struct domain_plan *plan, unsigned port)

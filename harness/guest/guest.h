@@ -28,6 +28,7 @@ struct guest_request {
 	const struct realised *const *cpus;
 	size_t cpu_count;
 	bool rack;		  /* make a rack even of one CPU */
+	unsigned vcpus;		  /* so many of its one CPU (Linux, no rack); 0: 1 */
 	unsigned memory_mib;	  /* 0: the image's default */
 	unsigned program_seconds; /* how long each CPU's program may take; 0: there is none */
 	double timeout_scale;	  /* 1.0: as it is; scales all limits of the watchdog */

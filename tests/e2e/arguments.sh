@@ -44,6 +44,17 @@ for word in x --op=foo --op= --size=5000 --size=1 --size=4K4 --size=-4K --runs=4
 	--pages=4k --seconds=0 --pmem="$work/none"; do
 	refused bench "$word"
 done
+refused scale
+refused scale malloc2_threads
+refused scale malloc1
+refused scale malloc1_threads -t 0
+refused scale malloc1_threads --base x
+refused scale malloc1_threads --base x --head y
+refused scale malloc1_threads --cpu broadwell-x
+refused scale malloc1_threads --base x --head y --cpu broadwell-y
+refused scale malloc1_threads --base /none --head y --cpu broadwell-x
+refused scale malloc1_threads --base "$top/README.md" --head y --cpu broadwell-x
+refused scale malloc1_threads --base x --head y --cpu broadwell-x --repeats 3
 truncate -s 1G ordinary
 refused bench --pmem ordinary
 for shard in 3/2 0/2 1/0 /2 1/ 1 1/2/3 -1/2 a/b; do

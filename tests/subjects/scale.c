@@ -10,11 +10,11 @@
  *	measurement		after five of them; then as many as -s says
  *	average:N		total, a second
  *
- *	scale WORKLOAD_threads|WORKLOAD_processes [-s SECONDS] [-t TASKS] [-b MIB] [-r]
+ *	scale WORKLOAD_threads|WORKLOAD_processes [-s SECONDS] [-t TASKS] [-w SECONDS] [-b MIB] [-r]
  *
- * -b: the region of a task (128 MiB, as will-it-scale has it). -r: lines for the lab as well: what
- *the measured seconds cost in interrupts between CPUs, from /proc/interrupts, and the mitigation in
- *force.
+ * -w: the seconds before the measured ones (5, as will-it-scale has it). -b: the region of a task
+ *(128 MiB, the same). -r: lines for the lab as well: what the measured seconds cost in interrupts
+ *between CPUs, from /proc/interrupts, and the mitigation in force.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -31,7 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WARM_UP_SECONDS 5
+#define WARM_UP_SECONDS 5 /* without -w */
 #define TASKS_MAX	1024
 #define PAGE		4096UL
 
@@ -277,7 +277,8 @@ static unsigned long long sum_second(const struct counter *counters, unsigned lo
 	return total;
 }
 
-static void watch(const struct counter *counters, unsigned tasks, unsigned seconds, bool report)
+static void watch(const struct counter *counters, unsigned tasks, unsigned warm_up,
+		  unsigned seconds, bool report)
 {
 	unsigned long long *last = calloc(tasks, sizeof(*last)), total = 0;
 	unsigned long long before[INTERRUPTS], after[INTERRUPTS];
@@ -285,13 +286,13 @@ static void watch(const struct counter *counters, unsigned tasks, unsigned secon
 	if (!last)
 		die("memory");
 	printf("warmup\n");
-	for (unsigned second = 0; second < WARM_UP_SECONDS + seconds; second++) {
-		if (second == WARM_UP_SECONDS) {
+	for (unsigned second = 0; second < warm_up + seconds; second++) {
+		if (second == warm_up) {
 			printf("measurement\n");
 			read_interrupts(before);
 		}
 		sleep(1);
-		if (second >= WARM_UP_SECONDS)
+		if (second >= warm_up)
 			total += sum_second(counters, last, tasks);
 		else
 			sum_second(counters, last, tasks);
@@ -310,7 +311,7 @@ static void usage(const char *why, const char *word)
 {
 	fprintf(stderr,
 		"scale: %s '%s'; scale WORKLOAD_threads|WORKLOAD_processes [-s SECONDS] "
-		"[-t TASKS] [-b MIB] [-r] was expected; workloads:",
+		"[-t TASKS] [-w SECONDS] [-b MIB] [-r] was expected; workloads:",
 		why, word);
 	for (size_t i = 0; i < WORKLOADS; i++)
 		fprintf(stderr, " %s", workloads[i].name);
@@ -345,20 +346,23 @@ static const struct workload *find_workload(const char *word, bool *threads)
 
 int main(int argc, char **argv)
 {
-	unsigned seconds = 5, tasks = 1, mebibytes = 128;
+	unsigned seconds = 5, tasks = 1, mebibytes = 128, warm_up = WARM_UP_SECONDS;
 	const struct workload *workload;
 	bool threads = false, report = false;
 	struct counter *counters;
 	struct task *list;
 	int option;
 
-	while ((option = getopt(argc, argv, "s:t:b:r")) != -1) {
+	while ((option = getopt(argc, argv, "s:t:w:b:r")) != -1) {
 		switch (option) {
 		case 's':
 			seconds = number(optarg, 86400);
 			break;
 		case 't':
 			tasks = number(optarg, TASKS_MAX);
+			break;
+		case 'w':
+			warm_up = number(optarg, 3600);
 			break;
 		case 'b':
 			mebibytes = number(optarg, 1U << 20);
@@ -386,7 +390,7 @@ int main(int argc, char **argv)
 		list[i].bytes = (size_t)mebibytes << 20;
 		start(&list[i], threads);
 	}
-	watch(counters, tasks, seconds, report);
+	watch(counters, tasks, warm_up, seconds, report);
 	fflush(stdout);
 	/* Tasks that are processes go with this one (start()); threads would run on while exit()
 	 * does. */
