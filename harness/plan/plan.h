@@ -76,6 +76,9 @@ int results_add(struct results *results, const struct cell_result *result, struc
  * Thread-safe. */
 int results_logs(struct results *results, const char *const *cells, size_t count, const char *part,
 		 const struct guest_result *guest, struct error *err);
+/* Keeps what a cell's program wrote, as output.log and errors.log beside them. Thread-safe. */
+int results_program(struct results *results, const char *cell, const char *part,
+		    const struct observed_program *program, struct error *err);
 void results_close(struct results *results);
 
 /* --- running it --------------------------------------------------------------------------------

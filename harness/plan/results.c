@@ -393,6 +393,19 @@ static int link_log(const char *from, const char *path, const struct text *bytes
 	return write_log(path, bytes, err); /* a file system without links */
 }
 
+int results_program(struct results *results, const char *cell, const char *part,
+		    const struct observed_program *program, struct error *err)
+{
+	CLEANUP_FREE char *folder = xasprintf("%s/cells/%s%s%s", results->path, cell,
+					      part ? "/" : "", part ? part : "");
+	CLEANUP_FREE char *output = xasprintf("%s/output.log", folder);
+	CLEANUP_FREE char *errors = xasprintf("%s/errors.log", folder);
+
+	if (folder_make(folder, err) < 0 || write_log(output, &program->output, err) < 0)
+		return -1;
+	return write_log(errors, &program->errors, err);
+}
+
 int results_logs(struct results *results, const char *const *cells, size_t count, const char *part,
 		 const struct guest_result *guest, struct error *err)
 {

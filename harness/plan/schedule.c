@@ -288,6 +288,15 @@ static void record(struct worker *worker, const struct cell_result *result)
 /* --- one guest -----------------------------------------------------------------------------------
  */
 
+/* NULL: this CPU did not report. */
+static const struct observation *observation_of(const struct worker *worker,
+						const struct boot *boot, size_t place)
+{
+	if (!worker->guest.reader)
+		return NULL;
+	return report_cpu(worker->guest.reader, (uint16_t)(boot->rack ? place + 1 : 0));
+}
+
 static void keep_logs(struct worker *worker, const struct boot *boot, const size_t *places,
 		      size_t count, const char *part)
 {
@@ -300,6 +309,14 @@ static void keep_logs(struct worker *worker, const struct boot *boot, const size
 	if (count &&
 	    results_logs(worker->schedule->results, names, count, part, &worker->guest, &err) < 0)
 		end_run(worker->schedule, &err);
+	for (size_t i = 0; i < count; i++) {
+		const struct observation *seen = observation_of(worker, boot, places[i]);
+
+		if (seen && seen->program &&
+		    results_program(worker->schedule->results, names[i], part, seen->program,
+				    &err) < 0)
+			end_run(worker->schedule, &err);
+	}
 }
 
 static bool retried(enum verdict verdict)
@@ -328,11 +345,9 @@ static enum fate settle(struct worker *worker, const struct boot *boot, size_t p
 {
 	const struct plan_cell *cell = &worker->schedule->plan->cells[boot->cells[place]];
 	const struct guest_result *guest = &worker->guest;
-	const struct observation *observation = NULL;
+	const struct observation *observation = observation_of(worker, boot, place);
 	bool whole;
 
-	if (guest->reader)
-		observation = report_cpu(guest->reader, (uint16_t)(boot->rack ? place + 1 : 0));
 	whole = observation && observation->done;
 	if (!whole && boot->rack)
 		return FATE_ALONE;

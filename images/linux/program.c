@@ -314,7 +314,7 @@ static void kill_all(const struct run *run)
 static bool watch(struct run *run)
 {
 	const double begin = seconds_now(), limit = run->job->seconds;
-	double written = begin, beat = begin, now = begin;
+	double written = begin, beat = begin, now;
 
 	for (;;) {
 		struct pollfd polled[PIPES];

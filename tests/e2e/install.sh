@@ -14,6 +14,7 @@ check "make install" as_built install
 program=$work/root/usr/local/bin/quirklab
 check "the program" test -x "$program"
 check "the page" test -s root/usr/local/share/man/man1/quirklab.1
+check "the header" test -s root/usr/local/include/quirklab.h
 check "the completion" bash -n root/usr/local/share/bash-completion/completions/quirklab
 check "no path of the build tree is used" \
 	[ -z "$(strace -f -e trace=%file "$program" list cpus 2>&1 >/dev/null | grep -F "\"$B/" || :)" ]

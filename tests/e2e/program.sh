@@ -55,11 +55,13 @@ becomes()
 	rm -rf r
 	quirklab run --results r "$@" >out 2>err </dev/null || :
 	jq -r '.verdict + ": " + (.reason // "")' r/results.jsonl >got || :
+	cat r/results.jsonl >>all.jsonl
 	check "$what" has "^$verdict: $reason\$" got
 }
 
 becomes fail 'ended by signal 11 \(SEGV\)' "a crash is the program's failure" --subject "$bad" skylake-x -- crash
 becomes fail '1 of 2 tests failed, first: the second one' "a test that fails" --subject "$bad" skylake-x -- fail
+check "... its output is kept" has '^not ok 2' r/cells/skylake-x/linux/misbehave/output.log
 becomes fail 'TAP: 1 of 3 planned tests reported' "a test that is missing" --subject "$bad" skylake-x -- partial
 becomes pass '' "100 MiB of output between two verdicts, a process left behind" \
 	--subject "$bad" skylake-x -- flood leave
@@ -90,4 +92,6 @@ check "a fence is seen" has '^movnti; sfence$' \
 check "its figures are in the record" has '^1048576$' <(jq -r .program.values.large e/results.jsonl)
 becomes fail 'fill@4k: expected rep-stosb, says mov, does rep-stosb' "one that claims another path than it takes" \
 	--subject example/example haswell -- lie
+cat e/results.jsonl >>all.jsonl
+check "the records are well formed" well_formed all.jsonl
 finish
