@@ -4,8 +4,8 @@
  * this CPU, by name, its thresholds, and what its memset, memcpy and memmove really do below, at
  * and above each of them. Prints QL lines (harness/judge/program.h).
  *
- * It is loaded by the library that it probes, of whatever version from 2.15 on: only old versions
- * of symbols are bound. Names come from __libc_ifunc_impl_list, a symbol that glibc keeps for its
+ * It is loaded by the library that it probes, of whatever version: only old versions of symbols
+ * are bound. Names come from __libc_ifunc_impl_list, a symbol that glibc keeps for its
  * own tests; where a library has it no more, the witness alone speaks. Thresholds come from
  * `ld.so --list-diagnostics`, which exists since 2.33.
  */
