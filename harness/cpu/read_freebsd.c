@@ -124,7 +124,8 @@ static void whole_identity(const struct dump_text *text, const struct line *line
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		whole &= line_find(line, keys[i]) != NULL;
 	*out = *line;
-	if (whole || !line_next(text, &next) || *next.at == ' ' || line_find(&next, "eatures"))
+	if (whole || !line_next(text, &next) || !strncmp(next.at, "  ", 2) ||
+	    line_find(&next, "eatures"))
 		return;
 	b = (size_t)(next.end - next.at);
 	if (a + b + 2 > IDENTITY_MAX)
@@ -158,7 +159,7 @@ static void take_identity(struct reading *reading, const struct dump_text *text,
 		reading_vendor(reading, at);
 	else
 		reading_warn(reading, line->number, "a vendor has 12 characters, this one has not");
-	has_numbers = take_number(line, "Family", &family) & take_number(line, "Model", &model) &
+	has_numbers = take_number(line, "Family", &family) && take_number(line, "Model", &model) &&
 		      take_number(line, "Stepping", &stepping);
 	if (take_number(line, "Id", &id)) {
 		unsigned id_family, id_model, id_stepping;

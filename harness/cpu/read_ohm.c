@@ -21,7 +21,7 @@ static enum line_kind scan(const char *at, struct leaf_line *out)
 	end = scan_word(at, "Function");
 	if (end && scan_word(scan_blanks(end), "EAX"))
 		out->context = 1;
-	else if (*at != '\n' && strspn(at, "0123456789ABCDEFabcdef ") < strcspn(at, "\n"))
+	else if (*at != '\n' && strspn(at, "0123456789ABCDEFXabcdefx ") < strcspn(at, "\n"))
 		out->context = 0;
 	if (end || !out->context)
 		return LINE_OTHER;

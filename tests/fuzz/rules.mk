@@ -8,6 +8,8 @@ FUZZ_NAMES   += $(FUZZ_READERS:%=fuzz_read_%)
 FUZZ_REPLAY  := $(FUZZ_NAMES:%=$(B)/fuzz/%)
 FUZZ_LINK    ?=
 FUZZ_SECONDS ?= 600
+# So many at once. All of them take FUZZ_SECONDS * their number / FUZZ_JOBS: with 6, less than an hour.
+FUZZ_JOBS    ?= $(shell n=$$(nproc); echo $$((n > 6 ? n : 6)))
 
 $(B)/fuzz/%: $(B)/host/tests/fuzz/%.o $(if $(FUZZ_LINK),,$(B)/host/tests/fuzz/replay.o) $(B)/libharness.a
 	@mkdir -p $(@D)
@@ -25,4 +27,4 @@ fuzz-programs: $(FUZZ_REPLAY) $(B)/cpu-models
 fuzz: needs-fuzz
 	@$(MAKE) --no-print-directory $(PARALLEL) B=$(B)/fuzzers CC=clang OPT='-O1 -g' FUZZ_LINK=-fsanitize=fuzzer \
 		SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' fuzz-programs
-	B='$(abspath $(B))/fuzzers' tests/fuzz/fuzz $(FUZZ_SECONDS) $(FUZZ_NAMES)
+	B='$(abspath $(B))/fuzzers' tests/fuzz/fuzz $(FUZZ_SECONDS) $(FUZZ_JOBS) $(FUZZ_NAMES)
