@@ -163,12 +163,17 @@ enum report_trace_end {
 enum report_fact {
 	REPORT_FACT_FLAGS = 0,	       /* of /proc/cpuinfo: words and blanks; no name */
 	REPORT_FACT_VULNERABILITY = 1, /* of /sys/devices/system/cpu/vulnerabilities: file, line */
+	/* No name. Where the symbols are, in words for the agent of the same kernel's next guest:
+	 * hexadecimal digits and REPORT_SYMBOLS_SIGNS, one frame, at most REPORT_SYMBOLS_MAX. */
+	REPORT_FACT_SYMBOLS = 2,
 };
 
-#define REPORT_ROUTINE_MAX  1024
-#define REPORT_ROUTINES_MAX 48
-#define REPORT_CALLS_MAX    32
-#define REPORT_FACTS_MAX    48
+#define REPORT_ROUTINE_MAX   1024
+#define REPORT_ROUTINES_MAX  48
+#define REPORT_CALLS_MAX     32
+#define REPORT_FACTS_MAX     48
+#define REPORT_SYMBOLS_MAX   1000
+#define REPORT_SYMBOLS_SIGNS ",.:"
 
 /*
  * A program that is the subject (images/linux/program.c).

@@ -348,10 +348,25 @@ static void read_calls(struct cpu_reader *cpu, struct cursor *cursor)
 	}
 }
 
+/* It goes into the command line of other guests: nothing but what it is made of. */
+static void keep_symbols(struct observed_kernel *kernel, struct cursor *cursor,
+			 const uint8_t *bytes, size_t length)
+{
+	char text[sizeof(kernel->symbols)] = "";
+
+	cursor->bad |= length >= sizeof(text);
+	if (cursor->bad)
+		return;
+	memcpy(text, bytes, length);
+	cursor->bad |= strspn(text, "0123456789abcdef" REPORT_SYMBOLS_SIGNS) != length;
+	if (!cursor->bad)
+		memcpy(kernel->symbols, text, sizeof(text));
+}
+
 static void read_fact(struct cpu_reader *cpu, struct cursor *cursor)
 {
 	struct observed_kernel *kernel = kernel_of(cpu);
-	uint8_t what = take_up_to(cursor, REPORT_FACT_VULNERABILITY);
+	uint8_t what = take_up_to(cursor, REPORT_FACT_SYMBOLS);
 	struct observed_fact fact = { 0 };
 	size_t length, used = strlen(kernel->flags);
 	const uint8_t *bytes;
@@ -363,6 +378,10 @@ static void read_fact(struct cpu_reader *cpu, struct cursor *cursor)
 		return;
 	if (what == REPORT_FACT_FLAGS) {
 		text_printable(kernel->flags + used, sizeof(kernel->flags) - used, bytes, length);
+		return;
+	}
+	if (what == REPORT_FACT_SYMBOLS) {
+		keep_symbols(kernel, cursor, bytes, length);
 		return;
 	}
 	text_printable(fact.text, sizeof(fact.text), bytes, length);

@@ -53,7 +53,8 @@ struct observed_kernel {
 		uint32_t count;
 	} calls[REPORT_CALLS_MAX];
 	size_t calls_count;
-	char flags[4096]; /* of /proc/cpuinfo, printable */
+	char flags[4096];		      /* of /proc/cpuinfo, printable */
+	char symbols[REPORT_SYMBOLS_MAX + 1]; /* hexadecimal digits and signs; "": not said */
 	struct observed_fact {
 		char name[64], text[256]; /* printable */
 	} vulnerabilities[REPORT_FACTS_MAX];

@@ -47,6 +47,7 @@ struct schedule {
 	bool ended; /* interrupted, or err is set */
 	size_t unfinished;
 	struct error *err;
+	char *symbols; /* of the kernel that is judged, as a guest of it said; NULL: none did */
 
 	pthread_mutex_t in_order; /* records and events come in one order */
 };
@@ -464,17 +465,43 @@ static bool is_short(const struct plan_options *options, const struct boot *boot
 	       !options->full_boot && boot->attempt == 1;
 }
 
-/* Of a Linux guest; NULL for another. Caller frees. */
-static char *kernel_cmdline(const struct plan_options *options, bool brief, bool rack)
+/* The first guest of a kernel says where its symbols are; the next need not look. */
+static void learn_symbols(struct schedule *schedule, const struct guest_result *guest)
 {
+	const struct observation *observation = guest->reader ? report_cpu(guest->reader, 0) : NULL;
+
+	if (!observation || !observation->complete || !observation->kernel ||
+	    !*observation->kernel->symbols)
+		return;
+	pthread_mutex_lock(&schedule->lock);
+	if (!schedule->symbols)
+		schedule->symbols = xstrdup(observation->kernel->symbols);
+	pthread_mutex_unlock(&schedule->lock);
+}
+
+/* What a guest is spared that knows it from an earlier one. */
+static void add_symbols(struct text *words, struct schedule *schedule)
+{
+	pthread_mutex_lock(&schedule->lock);
+	if (schedule->symbols)
+		text_addf(words, " " LINUX_SYMBOLS_WORD "=%s", schedule->symbols);
+	pthread_mutex_unlock(&schedule->lock);
+}
+
+/* Of a Linux guest; NULL for another. Caller frees. */
+static char *kernel_cmdline(struct schedule *schedule, bool brief, bool rack)
+{
+	const struct plan_options *options = schedule->options;
 	bool kernel = options->kind == SUBJECT_KERNEL;
 	CLEANUP_TEXT struct text words = { 0 };
 
 	if (options->image == GUEST_BARE)
 		return NULL;
 	text_addf(&words, "%s", kernel ? LINUX_CMDLINE_KERNEL : LINUX_CMDLINE);
-	if (brief)
+	if (brief) {
 		text_addf(&words, " " LINUX_CMDLINE_SHORT);
+		add_symbols(&words, schedule);
+	}
 	if (rack)
 		text_addf(&words, " " LINUX_CMDLINE_RACK);
 	if (kernel)
@@ -502,7 +529,7 @@ static void run_boot(struct worker *worker, struct boot *boot)
 	CLEANUP_FREE struct realised *realised = xcalloc(boot->count, sizeof(*realised));
 	CLEANUP_FREE const struct realised **cpus = xcalloc(boot->count, sizeof(*cpus));
 	const bool brief = is_short(options, boot);
-	CLEANUP_FREE char *cmdline = kernel_cmdline(options, brief, boot->rack);
+	CLEANUP_FREE char *cmdline = kernel_cmdline(worker->schedule, brief, boot->rack);
 	struct guest_request request = {
 		.image = options->image,
 		.kernel = brief && options->unpacked ? options->unpacked : options->kernel,
@@ -528,6 +555,7 @@ static void run_boot(struct worker *worker, struct boot *boot)
 			end_run(worker->schedule, NULL);
 		else
 			settle_all(worker, boot);
+		learn_symbols(worker->schedule, &worker->guest);
 		guest_result_free(&worker->guest);
 	}
 	for (size_t i = 0; i < boot->count; i++)
@@ -611,6 +639,7 @@ int schedule_run(const struct plan *plan, const struct plan_options *options,
 		free(boot);
 	}
 	pthread_cond_destroy(&schedule.changed);
+	free(schedule.symbols);
 	pthread_mutex_destroy(&schedule.in_order);
 	pthread_mutex_destroy(&schedule.lock);
 	expected_close(&schedule.expected);

@@ -78,6 +78,10 @@
 #define LINUX_SUBJECT_WORD   "quirklab_subject"
 #define LINUX_SUBJECT_KERNEL "linux"
 
+/* Where the symbols of this kernel are, as the agent of an earlier guest found them; without it the
+ * agent reads /proc/kallsyms, which takes 0.2 s. */
+#define LINUX_SYMBOLS_WORD "quirklab_symbols"
+
 /* Debian's 6.1 boots with 96; newer kernels are larger. */
 #define LINUX_MEMORY_MIB 192
 /* With a program that is the subject, which may want some for itself. The host gives a page when it

@@ -47,6 +47,14 @@ int kcore_open(struct kcore *kcore, const char *path)
 	return -1;
 }
 
+bool kcore_begins(const struct kcore *kcore, uint64_t address)
+{
+	for (size_t i = 0; i < kcore->count; i++)
+		if (kcore->segments[i].address == address)
+			return true;
+	return false;
+}
+
 void kcore_close(struct kcore *kcore)
 {
 	close(kcore->fd);

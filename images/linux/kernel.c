@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "images/linux/calls.h"
+#include "images/linux/cmdline.h"
 #include "images/linux/kcore.h"
 #include "images/linux/kernel.h"
 #include "images/linux/symbols.h"
@@ -175,20 +176,99 @@ static void send_calls(struct kernel *kernel)
 	report_send(&kernel->report, REPORT_CALLS);
 }
 
-/* NULL, or what could not be done. */
-static const char *send_routines(struct kernel *kernel)
+/* --- what an earlier guest of this kernel knew ------------------------------------------------ */
+
+/*
+ * The address of _text, then for each symbol how far from there it is and how long, up to the next
+ * one: "ffffffff81000000:0.5f,,3a8e40.10,". Nothing where the kernel lacks it.
+ */
+static void send_symbols(struct kernel *kernel)
 {
-	const char *fault = NULL;
+	const uint64_t base = kernel->symbols[0].address;
+	char text[REPORT_SYMBOLS_MAX + 1];
+	size_t length, i;
+
+	length = (size_t)snprintf(text, sizeof(text), "%llx:", (unsigned long long)base);
+	for (i = 0; i < SENT && length < sizeof(text); i++) {
+		const struct symbol *symbol = &kernel->symbols[i];
+		const uint64_t until = symbol->next ? symbol->next : symbol->address;
+
+		if (symbol->address)
+			length +=
+				(size_t)snprintf(text + length, sizeof(text) - length, "%llx.%llx",
+						 (unsigned long long)(symbol->address - base),
+						 (unsigned long long)(until - symbol->address));
+		if (length < sizeof(text))
+			length += (size_t)snprintf(text + length, sizeof(text) - length, ",");
+	}
+	if (length >= sizeof(text))
+		return; /* each guest looks for itself */
+	report_u8(&kernel->report, REPORT_FACT_SYMBOLS);
+	report_text(&kernel->report, "");
+	report_bytes(&kernel->report, text, length);
+	report_send(&kernel->report, REPORT_FACT);
+}
+
+/* False where the words are not of this kernel as it lies in memory. */
+static bool take_symbols(struct kernel *kernel, const char *words)
+{
+	char *at;
+	uint64_t base;
+	size_t i;
+
+	if (!words)
+		return false;
+	base = strtoull(words, &at, 16);
+	if (*at != ':' || !kcore_begins(&kernel->kcore, base))
+		return false;
+	for (i = 0; i < SENT; i++) {
+		struct symbol *symbol = &kernel->symbols[i];
+
+		symbol->address = symbol->next = 0;
+		if (*++at == ',')
+			continue;
+		symbol->address = base + strtoull(at, &at, 16);
+		if (*at != '.')
+			return false;
+		symbol->next = symbol->address + strtoull(at + 1, &at, 16);
+		if (*at != ',')
+			return false;
+		if (symbol->next == symbol->address)
+			symbol->next = 0;
+	}
+	return true;
+}
+
+/* NULL, or what could not be done. */
+static const char *find_symbols(struct kernel *kernel)
+{
 	size_t i;
 
 	for (i = 0; i < SENT; i++)
 		kernel->symbols[i].name = sent[i].name;
-	if (symbols_read("/proc/kallsyms", kernel->symbols, SENT, sent[SENT - 1].name) < 0)
-		return "/proc/kallsyms cannot be read";
+	if (!take_symbols(kernel, getenv(LINUX_SYMBOLS_WORD))) {
+		if (symbols_read("/proc/kallsyms", kernel->symbols, SENT, sent[SENT - 1].name) < 0)
+			return "/proc/kallsyms cannot be read";
+		send_symbols(kernel);
+	}
 	if (!kernel->symbols[0].address || !kernel->symbols[SENT - 1].address)
 		return "/proc/kallsyms does not say where the kernel's text is";
+	return NULL;
+}
+
+/* NULL, or what could not be done. */
+static const char *send_routines(struct kernel *kernel)
+{
+	const char *fault;
+	size_t i;
+
 	if (kcore_open(&kernel->kcore, "/proc/kcore") < 0)
 		return "/proc/kcore cannot be read";
+	fault = find_symbols(kernel);
+	if (fault) {
+		kcore_close(&kernel->kcore);
+		return fault;
+	}
 	for (i = 0; i < SENT; i++)
 		if (sent[i].what & ROUTINE && kernel->symbols[i].address)
 			send_routine(kernel, &kernel->symbols[i]);

@@ -322,6 +322,9 @@ START_TEST(a_kernel)
 	FRAME(&stream, REPORT_FACT, 0,
 	      "\x01\x03mds"
 	      "Not affected\x1B");
+	FRAME(&stream, REPORT_FACT, 0,
+	      "\x02\x00"
+	      "ff81:0.5f,,");
 	report_feed(reader, stream.bytes, stream.length);
 	ck_assert_uint_eq(report_cpu(reader, 0)->malformed, 0);
 	kernel = report_cpu(reader, 0)->kernel;
@@ -338,6 +341,7 @@ START_TEST(a_kernel)
 	ck_assert_uint_eq(kernel->vulnerability_count, 1);
 	ck_assert_str_eq(kernel->vulnerabilities[0].name, "mds");
 	ck_assert_str_eq(kernel->vulnerabilities[0].text, "Not affected\\x1b");
+	ck_assert_str_eq(kernel->symbols, "ff81:0.5f,,");
 	report_reader_free(reader);
 }
 END_TEST
@@ -443,8 +447,10 @@ static const struct lie {
 	LIE(REPORT_ROUTINE, "\0\0\0\0\0\0\0\0\x02x"), /* a name beyond the frame */
 	LIE(REPORT_ROUTINE, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01xyz"), /* past the last address */
 	LIE(REPORT_CALLS, "\x01x\x01\x00"),				/* half a number */
-	LIE(REPORT_FACT, "\x02\x01x"),					/* no such fact */
+	LIE(REPORT_FACT, "\x03\x01x"),					/* no such fact */
 	LIE(REPORT_FACT, ""),
+	LIE(REPORT_FACT, "\x02\x00"
+			 "81:0.5f panic=0"), /* words of another kind */
 };
 
 START_TEST(a_lie)
