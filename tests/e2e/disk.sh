@@ -32,7 +32,7 @@ printf 'ID=debian\nVERSION_ID="12"\nPRETTY_NAME="a test"\n' >tree/etc/os-release
 echo 12.0 >tree/etc/debian_version
 : >tree/etc/fstab
 cp "$B/images/agent" tree/usr/bin/sh
-mke2fs -q -t ext4 -d tree kernelless.img 32M
+mke2fs -q -t ext4 -d tree kernelless.img 32M >mke2fs.log
 qemu-img convert -O qcow2 kernelless.img whole.qcow2
 head -c 700000 whole.qcow2 >cut.qcow2
 qemu-img create -q -f qcow2 -b whole.qcow2 -F qcow2 upon.qcow2

@@ -96,6 +96,28 @@ START_TEST(help_and_version_win)
 }
 END_TEST
 
+/* The cells of a disk image are named after the file, as far as that can be a folder's name. */
+START_TEST(image_may_be_a_file)
+{
+	static const struct {
+		const char *line, *name;
+	} rows[] = {
+		{ "run --image images/debian-12.qcow2", "debian-12.qcow2" },
+		{ "run --image ./.hidden", "_hidden" },
+		{ "run --image ./a:b*c", "a_b_c" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct run_options options;
+		struct error err = { 0 };
+
+		ck_assert_msg(parse(&options, rows[i].line, &err) > 0, "%s", err.text);
+		ck_assert_int_eq(options.plan.image, GUEST_DISK);
+		ck_assert_str_eq(options.disk_name, rows[i].name);
+	}
+}
+END_TEST
+
 START_TEST(bad_options_say_what_was_expected)
 {
 	static const struct {
@@ -115,7 +137,10 @@ START_TEST(bad_options_say_what_was_expected)
 		{ "run --timeout-scale nan", "0.01 to 1000" },
 		{ "run --timeout-scale inf", "0.01 to 1000" },
 		{ "run --timeout-scale 0", "0.01 to 1000" },
-		{ "run --image disk", "bare or linux" },
+		{ "run --image disk", "'disk': bare, linux or a file" },
+		{ "run --full-boot", "needs --image FILE" },
+		{ "run --image linux --full-boot", "needs --image FILE" },
+		{ "run --image ./x --subject glibc --libc /", "a library of its own" },
 		{ "run --accel hvf", "auto, kvm or tcg" },
 		{ "run --subject memset", "dispatch, linux, glibc or the path of a program" },
 		{ "run --subject /nowhere/memset", "/nowhere/memset: No such file" },
@@ -365,6 +390,7 @@ Suite *suite_lab(void)
 	tcase_add_test(options, defaults);
 	tcase_add_test(options, every_option);
 	tcase_add_test(options, help_and_version_win);
+	tcase_add_test(options, image_may_be_a_file);
 	tcase_add_test(options, bad_options_say_what_was_expected);
 	suite_add_tcase(suite, options);
 	tcase_add_test(environment, shards_of_the_engines);
