@@ -124,7 +124,7 @@ struct change *changes_find(size_t *count, const struct merged_run *before,
 	struct change_list list = { 0 }, only_after = { 0 };
 
 	for (size_t i = 0; i < after->count; i++) {
-		struct place key, *place;
+		struct place key = { .index = 0 }, *place;
 		struct text what = { 0 };
 
 		if (kept_read(new, &after->cells[i]) < 0)

@@ -46,7 +46,7 @@ exits 0 "a run that was ended" report killed -o html:killed.html
 # "ok WHAT" or "not ok WHAT" for each claim; anything else is told as it is.
 status=0
 mkdir browser
-HOME=$work XDG_RUNTIME_DIR=$work/browser TMPDIR=$work/browser NODE_PATH=$modules/node_modules CHROMIUM=$chromium timeout 300 node "$here/page.js" "$work" >claims 2>err || status=$?
+HOME=$work XDG_RUNTIME_DIR=$work/browser TMPDIR=$work/browser NODE_PATH=$modules/node_modules CHROMIUM=$chromium timeout 1000 node "$here/page.js" "$work" >claims 2>err || status=$?
 while IFS= read -r line; do
 	case $line in
 	"ok "*) ok "${line#ok }" ;;

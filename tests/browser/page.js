@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Drives the HTML report in headless Chromium: node page.js FOLDER, which browser.sh fills. One line a claim.
+// Drives the HTML report in headless Chromium: node page.js FOLDER [PART]; browser.sh fills the folder. One line a
+// claim; PART is one of the functions below.
 "use strict";
 
 const fs = require("fs");
+const os = require("os");
 const path = require("path");
 const { chromium } = require("playwright-core");
 
@@ -426,31 +428,55 @@ async function many(browser)
 {
 	const size = fs.statSync(path.join(folder, "many.html")).size;
 	const times = { open: [], search: [], verdict: [], show: [], reset: [], cell: [] };
+	const work = Object.fromEntries(Object.keys(times).map(name => [name, []]));
 
 	claim(`5000 cells: at most 5 MB (${(size / 1e6).toFixed(2)} MB)`, size <= 5e6, size);
-	for (let i = 0; i < 5; i++) {
-		const page = await open(browser, "many.html");
+	for (let i = 0; i < 3; i++) {
+		const page = await open(browser, "");
+		const session = await page.context().newCDPSession(page);
+		let before = 0;
+
+		await session.send("Performance.enable", { timeDomain: "threadTicks" });
+		await page.goto(`file://${folder}/many.html`);
 		// From the start of the navigation, or of the action, to the end of the frame that shows it.
-		const frame = act => page.evaluate(source => new Promise(resolve => {
-			const start = source ? performance.now() : 0;
+		const frame = act => page.evaluate(`new Promise(resolve => {
+			const start = ${act ? "performance.now()" : "0"};
 
-			if (source)
-				new Function(`return (${source})()`)();
+			(${act || (() => {})})();
 			requestAnimationFrame(() => setTimeout(() => resolve(Math.round(performance.now() - start))));
-		}), act ? String(act) : "");
+		})`);
 
-		times.open.push(await frame());
+		const note = async (name, act) => {
+			times[name].push(await frame(act));
+			const { metrics } = await session.send("Performance.getMetrics");
+			const spent = metrics.find(metric => metric.name === "TaskDuration").value * 1000;
+
+			work[name].push(Math.round(spent - before));
+			before = spent;
+		};
+
+		await note("open");
 		if (!i)
 			same("5000 cells: all are there", await shown(page), 5000);
-		times.search.push(await frame(() => { const box = document.querySelector("input"); box.value = "skylake"; box.dispatchEvent(new Event("input")); }));
-		times.reset.push(await frame(() => document.querySelector(".bar > .plain").click()));
-		times.verdict.push(await frame(() => document.querySelectorAll(".chip")[1].click()));
-		times.show.push(await frame(() => { const box = document.querySelectorAll("select")[1]; box.value = "memset@llc"; box.dispatchEvent(new Event("change")); }));
-		times.cell.push(await frame(() => document.querySelector(".tile:not([hidden])").click()));
+		await note("search", () => { const box = document.querySelector("input"); box.value = "skylake"; box.dispatchEvent(new Event("input")); });
+		if (!i)
+			same("5000 cells: found", await shown(page), records("many.jsonl").filter(record => /skylake/i.test(record.cell + record.cpu.uarch)).length);
+		await note("reset", () => document.querySelector(".bar > .plain").click());
+		await note("verdict", () => document.querySelectorAll(".chip")[1].click());
+		await note("show", () => { const box = document.querySelectorAll("select")[1]; box.value = "memset@llc"; box.dispatchEvent(new Event("change")); });
+		await note("cell", () => document.querySelector(".tile:not([hidden])").click());
 		await page.context().close();
 	}
-	for (const [what, list] of Object.entries(times))
-		claim(`5000 cells: ${what} in under 1 s (${Math.min(...list)} ms; of five, ${median(list)} ms is the median)`, Math.min(...list) < 1000, list);
+	// Other jobs' share of the processors is not the page's: then only its own work says anything.
+	const busy = os.loadavg()[0] > os.cpus().length;
+
+	for (const [what, list] of Object.entries(times)) {
+		claim(`5000 cells: ${what}: the page works for less than 1 s (${median(work[what])} ms)`, median(work[what]) < 1000, work[what]);
+		if (busy)
+			console.log(`5000 cells: ${what}: ${median(list)} ms on the clock, on a machine with a load of ${os.loadavg()[0]}`);
+		else
+			claim(`5000 cells: ${what} in under 1 s (${median(list)} ms)`, median(list) < 1000, list);
+	}
 }
 
 (async () => {
@@ -460,6 +486,8 @@ async function many(browser)
 	});
 
 	for (const part of [controls, cell, keyboard, looks, accessibility, runs, hostile, many]) {
+		if (process.argv[3] && process.argv[3] !== part.name)
+			continue;
 		try {
 			await part(browser);
 		} catch (error) {
