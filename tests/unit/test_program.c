@@ -488,6 +488,9 @@ START_TEST(a_loop_keeps_its_distance)
 	      "1104:7:4883c740 1108:7:4883ea40 110c:7:0f85eefeffff 1112:1:c3");
 	expect(VERDICT_PASS, "");
 	ck_assert_str_eq(court.result.picks[0].does, "clflushopt-copy");
+	ck_assert_str_eq(court.result.traces[0],
+			 "returned *7 488907 e9f8000000 @100 660fae3f 4883c740 4883ea40 "
+			 "0f85eefeffff *1 c3");
 }
 END_TEST
 
