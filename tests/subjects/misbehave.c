@@ -72,13 +72,18 @@ static int leave(void)
 	return 0;
 }
 
+/* Never silent, so that on a slow machine it is not taken for hung before the memory is gone. */
 static int __attribute__((noreturn)) eat(void)
 {
-	for (;;) {
+	for (unsigned i = 0;; i++) {
 		char *piece = malloc(FLOOD_BLOCK);
 
-		if (piece)
-			memset(piece, 1, FLOOD_BLOCK);
+		for (int at = 0; piece && at < FLOOD_BLOCK; at += 4096)
+			piece[at] = 1;
+		if (i % 64 == 0) {
+			puts("more");
+			fflush(stdout);
+		}
 	}
 }
 
