@@ -106,13 +106,14 @@ static size_t make_payload(unsigned char *out, const struct kernel *kernel, int 
 /* What kernel_unpack says of an image of that kernel, with `cut` bytes less than it claims. */
 static int unpack(const struct kernel *kernel, int filter, size_t cut)
 {
+	static const unsigned char magic[4] = { 'H', 'd', 'r', 'S' };
 	static unsigned char image[ROOM];
 	size_t length = make_payload(image + CODE_AT + PAYLOAD_AT, kernel, filter);
 	struct error err = { 0 };
 
 	memset(image, 0, CODE_AT);
 	image[0x1F1] = 2;
-	memcpy(image + 0x202, "HdrS", 4);
+	memcpy(image + 0x202, magic, sizeof(magic));
 	put32(image + 0x206, 0x20F);
 	put32(image + 0x248, PAYLOAD_AT);
 	put32(image + 0x24C, length);

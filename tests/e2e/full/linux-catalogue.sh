@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# One kernel over the whole catalogue, by short boots; every 16th cell by a full boot as well.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+kernel=/boot/vmlinuz-6.1.0-57-cloud-amd64
+requires test -r $kernel || skip_all "written for this kernel of 6.1"
+
+begin=$(date +%s)
+quirklab run --subject linux --kernel $kernel --results r >out 2>err </dev/null && status=0 || status=$?
+echo "# $(wc -l <r/results.jsonl) cells in $(($(date +%s) - begin)) s"
+check "every planned cell has one record" complete r
+check "the records are well formed" well_formed r/results.jsonl
+check "no boot had to be repeated" lines 0 <(jq -c 'select(.tries != 1)' r/results.jsonl)
+check "each passes, fails or is a mismatch" \
+	lines 0 <(jq -c 'select(.verdict | IN("pass", "fail", "mismatch") | not)' r/results.jsonl)
+
+# 6.1 has REP_GOOD for Intel's family 6 alone.
+new='.cpu.vendor == "GenuineIntel" and .cpu.family > 15'
+check "Intel's families above 15 fail" lines 0 <(jq -c "select(($new) and .verdict != \"fail\")" r/results.jsonl)
+check "and nothing else does" lines 0 <(jq -c "select(.verdict == \"fail\" and ($new | not))" r/results.jsonl)
+check "with the reference" \
+	lines 0 <(jq -c 'select(.verdict == "fail" and (.reason | contains("15b7ddcf66fb") | not))' r/results.jsonl)
+check "so the run fails" test "$status" = 1
+
+mapfile -t sample < <(jq -r .cpu.name r/results.jsonl | sort | awk 'NR % 16 == 1')
+quirklab run --subject linux --kernel $kernel --full-boot --results f "${sample[@]}" >out 2>err </dev/null || :
+check "every sampled cell has one record" complete f
+# shellcheck disable=SC2016 # jq's variables
+same='[inputs] | sort_by(.cell)[] | select(.cpu.name | IN($ARGS.positional[])) | del(.run, .seconds)'
+check "${#sample[@]} full boots say the same" diff <(jq -n -S "$same" r/results.jsonl --args "${sample[@]}") \
+	<(jq -n -S "$same" f/results.jsonl --args "${sample[@]}")
+finish
