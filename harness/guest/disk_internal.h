@@ -7,7 +7,7 @@
 
 #define CHECK_SECONDS	600
 #define PREPARE_SECONDS 1200
-#define LOGS_SECONDS	300
+#define LOGS_SECONDS	600
 
 /* "qcow2" or "raw", by the first bytes; or NULL with ERROR_INPUT. */
 const char *disk_format(const char *path, struct error *err);

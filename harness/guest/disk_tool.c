@@ -15,7 +15,7 @@
 
 #define SAID_MOST     65536
 #define TICK_MS	      50
-#define GRACE_SECONDS 2.0
+#define GRACE_SECONDS 5.0
 
 /* The appliance's cache is the one that all of libguestfs' tools share, wherever TMPDIR is. */
 #define CACHE_VARIABLE "LIBGUESTFS_CACHEDIR"

@@ -26,6 +26,9 @@
 #include "images/disk/image.h"
 #include "images/linux/job.h"
 
+/* Else what a killed one leaves would be in /tmp for ever. */
+#define TMPDIR_VARIABLE "LIBGUESTFS_TMPDIR"
+
 struct preparation {
 	const char *path, *format, *folder, *tar;
 	bool kvm, full_boot;
@@ -146,8 +149,10 @@ int main(int argc, char **argv)
 			.kernel = argv[8],
 		};
 
+		setenv(TMPDIR_VARIABLE, how.folder, 1);
 		result = prepare(&how, &err);
 	} else if (argc == 5 && !strcmp(argv[1], "logs")) {
+		setenv(TMPDIR_VARIABLE, argv[3], 1);
 		result = collect(argv[2], argv[3], !strcmp(argv[4], "kvm"), &err);
 	} else {
 		fprintf(stderr, "disk: the lab's own; see images/disk/README.md\n");

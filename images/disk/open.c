@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* A handle on an image, and the Linux system that is in it. */
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,29 +30,16 @@ int image_failed(const struct image *image, enum error_kind kind, const char *wh
  * -------------------------------------------------------------------------------------
  */
 
-/* For the signal's handler, which can only reach what is global. */
-static atomic_int appliance;
 static volatile sig_atomic_t ended;
 
-/* Whatever waits for the appliance then fails, and the rest is done in order. */
+/* To all that this process started, which is of its group: whatever waits for the appliance then
+ * fails, and the rest is done in order. */
 static void on_signal(int number)
 {
-	const int pid = appliance;
-
-	ended = number;
-	if (pid > 0)
-		kill(pid, SIGKILL);
-}
-
-/* It says something as soon as it runs, long before guestfs_launch returns. */
-static void on_appliance(guestfs_h *g, void *opaque, uint64_t event, int handle, int flags,
-			 const char *bytes, size_t length, const uint64_t *array, size_t count)
-{
-	(void)opaque, (void)event, (void)handle, (void)flags;
-	(void)bytes, (void)length, (void)array, (void)count;
-	appliance = guestfs_get_pid(g);
 	if (ended)
-		on_signal(ended);
+		return;
+	ended = number;
+	kill(0, number);
 }
 
 int image_open(struct image *image, const char *overlay, bool writable, bool kvm, struct error *err)
@@ -65,7 +51,6 @@ int image_open(struct image *image, const char *overlay, bool writable, bool kvm
 	image->g = g;
 	guestfs_set_error_handler(g, NULL, NULL);
 	signal(SIGTERM, on_signal);
-	guestfs_set_event_callback(g, on_appliance, GUESTFS_EVENT_APPLIANCE, 0, NULL);
 	/* The libvirt backend would need a daemon. */
 	if (guestfs_set_backend(g, "direct") < 0 || guestfs_set_network(g, 0) < 0 ||
 	    (!kvm && guestfs_set_backend_setting(g, "force_tcg", "1") < 0) ||
@@ -81,7 +66,6 @@ int image_open(struct image *image, const char *overlay, bool writable, bool kvm
 void image_close(struct image *image)
 {
 	if (image->g) {
-		appliance = 0;
 		guestfs_shutdown(image->g);
 		guestfs_close(image->g);
 	}
