@@ -52,7 +52,7 @@ const struct option_row run_option_rows[] = {
 	{ OPT_SILENCE, "silence", "SECONDS",
 	  "how long a program may write nothing before it is hung (default 60)" },
 	{ 'j', "jobs", "N", "guests at once on each connection (default: one a core)" },
-	{ OPT_PACK, "pack", "N", "CPUs that share a bare guest, 1 to 200 (default 32)" },
+	{ OPT_PACK, "pack", "N", "CPUs that share a guest, 1 to 200 (default 32)" },
 	{ OPT_SHARD, "shard", "K/N",
 	  "only the K-th of N parts of the run; without it, what Slurm, a\n"
 	  "Kubernetes indexed job or GitLab's parallel say in the environment" },

@@ -97,6 +97,26 @@ int rack_plug(virDomainPtr domain, const struct realised *const *cpus, size_t fr
 	return 0;
 }
 
+/*
+ * What the kernel sets up once and each CPU has to go along with, or what a program sees of the
+ * kernel rather than of its CPU. Any other bit may differ: the CPU that boots the guest
+ * has none of them, so that neither the kernel nor the agent uses it.
+ */
+const char *const rack_linux_bits[] = {
+	/* the page tables, which all CPUs share */
+	"pae", "pse", "pge", "nx", "pat", "mtrr", "pdpe1gb", "la57", "pcid", "invpcid",
+	/* protections whose instructions are patched into the kernel's text */
+	"smep", "smap", "umip", "fsgsbase",
+	/* XCR0, and the layout of a program's saved state */
+	"fxsr", "sse", "sse2", "xsave", "xsaveopt", "xsavec", "xsaves", "xgetbv1", "avx", "mpx",
+	"avx512f", "pku", "amx_tile",
+	/* how system calls enter, and what the vDSO executes */
+	"sep", "syscall", "lm", "rdtscp", "rdpid",
+	/* interrupts, timers, machine checks */
+	"msr", "tsc", "apic", "x2apic", "arat", "tsc_deadline_timer", "mce", "mca", "hypervisor",
+	NULL
+};
+
 static const char *value_of(const struct realised *cpu, const char *name)
 {
 	for (size_t i = 0; i < cpu->property_count; i++)
@@ -105,13 +125,14 @@ static const char *value_of(const struct realised *cpu, const char *name)
 	return NULL;
 }
 
-/*
- * monitor: the kernel would idle by mwait, which TCG makes a busy loop of as soon as there is a
- * second CPU. The name of the CPU may hold a comma, which -cpu cannot say.
- */
-static bool is_left_out(const char *name)
+static bool is_needed(int feature)
 {
-	return !strcmp(name, "monitor") || !strcmp(name, "model-id") || !strcmp(name, "xlevel2");
+	for (size_t i = 0; rack_linux_bits[i]; i++)
+		if (feature_find(rack_linux_bits[i]) == feature)
+			return true;
+	/* The words that hold what every 64-bit CPU has. */
+	return features[feature].reg == CPUID_EDX &&
+	       (features[feature].leaf == 1 || features[feature].leaf == 0x80000001);
 }
 
 static bool all_have(const struct realised *const *cpus, size_t count, const char *name)
@@ -133,8 +154,13 @@ char *rack_linux_boot_cpu(const struct realised *const *cpus, size_t count)
 	text_addf(&text, "%s", RACK_CPU_MODEL);
 	for (size_t i = 0; i < first->property_count; i++) {
 		const char *name = first->property[i].name, *value = first->property[i].value;
+		int feature;
 
-		if (is_left_out(name) || (!strcmp(value, "on") && !all_have(cpus, count, name)))
+		feature = feature_find(name);
+		if (feature >= 0 && !(is_needed(feature) && all_have(cpus, count, name)))
+			continue;
+		/* The name may hold a comma, which -cpu cannot say. */
+		if (!strcmp(name, "model-id") || !strcmp(name, "xlevel2"))
 			continue;
 		text_addf(&text, ",%s=%s", name, value);
 	}

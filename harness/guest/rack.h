@@ -38,10 +38,13 @@ char *rack_command(const struct realised *cpu, unsigned apic_id);
 int rack_plug(virDomainPtr domain, const struct realised *const *cpus, size_t from, size_t to,
 	      struct error *err);
 
+/* The bits that the CPUs of one Linux guest must agree in, by name; NULL ends them. */
+extern const char *const rack_linux_bits[];
+
 /*
- * The CPU that boots a Linux rack, in the words of -cpu: the first one's identity, and the bits
- * that all have. So the kernel, which is patched for the CPU that boots it, uses nothing that one
- * of them lacks. Caller frees.
+ * The CPU that boots a Linux rack, in the words of -cpu: the first one's identity, and of the bits
+ * only what its kernel cannot do without. The kernel is patched for this CPU, and the agent's
+ * library chooses by it: neither must use what one of the others lacks. Caller frees.
  */
 char *rack_linux_boot_cpu(const struct realised *const *cpus, size_t count);
 

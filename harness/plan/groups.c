@@ -9,32 +9,13 @@
 #include <string.h>
 
 #include "harness/cpu/realise.h"
+#include "harness/guest/rack.h"
 #include "harness/util/cleanup.h"
 #include "harness/util/text.h"
 
 #define BARE_SMALL 4
 /* A boot takes 2 s of a core, a CPU 0.03 s and what the program takes on it. */
 #define LINUX_SMALL 16
-
-/*
- * What the kernel sets up once and each CPU has to go along with, or what a program sees of the
- * kernel rather than of its CPU. Any other bit may differ: the CPU that boots the guest has only
- * those that all have (rack_linux_boot_cpu), so that the kernel does not use it.
- */
-const char *const groups_linux_bits[] = {
-	/* the page tables, which all CPUs share */
-	"pae", "pse", "pge", "nx", "pat", "mtrr", "pdpe1gb", "la57", "pcid", "invpcid",
-	/* protections whose instructions are patched into the kernel's text */
-	"smep", "smap", "umip", "fsgsbase",
-	/* XCR0, and the layout of a program's saved state */
-	"fxsr", "sse", "sse2", "xsave", "xsaveopt", "xsavec", "xsaves", "xgetbv1", "avx", "mpx",
-	"avx512f", "pku", "amx_tile",
-	/* how system calls enter, and what the vDSO executes */
-	"sep", "syscall", "lm", "rdtscp", "rdpid",
-	/* interrupts, timers, machine checks */
-	"msr", "tsc", "apic", "x2apic", "arat", "tsc_deadline_timer", "mce", "mca", "hypervisor",
-	NULL
-};
 
 static bool has_property(const struct realised *realised, const char *name)
 {
@@ -47,15 +28,24 @@ static bool has_property(const struct realised *realised, const char *name)
 static void add_bits(struct text *key, const struct realised *realised,
 		     const struct hypervisor *hypervisor)
 {
-	for (size_t i = 0; groups_linux_bits[i]; i++) {
+	for (size_t i = 0; rack_linux_bits[i]; i++) {
 		const char *property =
-			realise_property(feature_find(groups_linux_bits[i]), hypervisor);
+			realise_property(feature_find(rack_linux_bits[i]), hypervisor);
 
 		text_addf(key, "%d", has_property(realised, property));
 	}
 	for (size_t i = 0; i < realised->property_count; i++)
 		if (!strcmp(realised->property[i].name, "phys-bits"))
 			text_addf(key, ",%s", realised->property[i].value);
+}
+
+/*
+ * Linux parks an Intel CPU that goes offline in mwait where the CPU has it, and where a guest has a
+ * second CPU, QEMU's TCG makes a busy loop of mwait (target/i386, helper_mwait).
+ */
+static bool parks_busily(const struct realised *realised, const struct hypervisor *hypervisor)
+{
+	return !hypervisor->kvm && has_property(realised, "monitor");
 }
 
 /* Two cells of one key can share a Linux guest. NULL: it boots alone. Caller frees. */
@@ -68,14 +58,17 @@ static char *linux_key(const struct cpu *cpu, const struct hypervisor *const *hy
 	text_addf(&key, "%s", cpu->vendor);
 	for (size_t i = 0; i < count; i++) {
 		struct error err = { 0 };
+		bool alone = realise(realised, cpu, REALISE_LINUX, hypervisors[i], &err) < 0;
 
-		if (realise(realised, cpu, REALISE_LINUX, hypervisors[i], &err) < 0) {
-			text_free(&key); /* it is told when it boots */
-			return NULL;
-		}
+		/* One that cannot be realised is told when it boots. */
+		alone = alone || parks_busily(realised, hypervisors[i]);
 		text_addf(&key, ",");
 		add_bits(&key, realised, hypervisors[i]);
 		realised_free(realised);
+		if (alone) {
+			text_free(&key);
+			return NULL;
+		}
 	}
 	return key.bytes;
 }

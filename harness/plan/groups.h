@@ -24,7 +24,4 @@ void groups_split(size_t *guests, const size_t *sizes, size_t count, size_t pack
 /* That number for the guests of an image. */
 size_t groups_small(enum guest_image image);
 
-/* The bits that the CPUs of one Linux guest must agree in, by name; NULL ends them. */
-extern const char *const groups_linux_bits[];
-
 #endif

@@ -306,8 +306,8 @@ START_TEST(refused_requests)
 END_TEST
 
 /* QEMU 9.2 and later insist on the type that a property has. */
-/* The CPU that boots a Linux rack: the first one's identity, the bits that all have, and never
- * mwait; and the kernel is told how many will come. */
+/* The CPU that boots a Linux rack: the first one's identity, what the kernel needs of the bits that
+ * all have; and the kernel is told how many will come. */
 START_TEST(linux_rack)
 {
 	struct realised *one = haswell(), *other = haswell();
@@ -322,10 +322,10 @@ START_TEST(linux_rack)
 
 	add_property(one, "clwb", "on");
 	add_property(one, "bmi1", "on");
-	add_property(one, "monitor", "on");
+	add_property(one, "smep", "on");
 	add_property(one, "xlevel2", "3221225477");
 	add_property(other, "bmi1", "on");
-	add_property(other, "monitor", "on");
+	add_property(other, "smep", "on");
 	xml = make_xml(&request, true, NULL);
 	expect(xml, "string(/domain/os/cmdline)", "quiet quirklab_cpus=2");
 	expect(xml, "string(/domain/vcpu)", "3");
@@ -334,10 +334,10 @@ START_TEST(linux_rack)
 	expect(xml, "string(/domain/memory)", "502");
 	boot = find(xml, "string(//qemu:arg[@value='-cpu']/following-sibling::qemu:arg/@value)");
 	ck_assert_int_eq(strncmp(boot, "base,", 5), 0);
-	ck_assert_ptr_nonnull(strstr(boot, ",bmi1=on"));
+	ck_assert_ptr_nonnull(strstr(boot, ",smep=on"));
 	ck_assert_ptr_nonnull(strstr(boot, ",model="));
 	ck_assert_ptr_null(strstr(boot, "clwb"));
-	ck_assert_ptr_null(strstr(boot, "monitor"));
+	ck_assert_ptr_null(strstr(boot, "bmi1"));
 	ck_assert_ptr_null(strstr(boot, "xlevel2"));
 	free_cpu(one);
 	free_cpu(other);

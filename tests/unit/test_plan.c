@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/guest/rack.h"
 #include "harness/plan/groups.h"
 #include "harness/plan/plan.h"
 #include "harness/plan/shards.h"
@@ -254,36 +255,40 @@ static void add_bits(struct cpu *cpu, const char *const *bits)
 /*
  * A program's CPUs share a Linux guest where the kernel sees the same: whatever the dispatch bits
  * and avx2 are. Not those of another vendor, with SMEP, with XSAVE, nor a libvirt model. rtm is
- * never presented to a Linux guest, so that it divides nothing; avx512f is neither.
+ * never presented to a Linux guest, so that it divides nothing; avx512f is neither. One with
+ * MONITOR boots alone.
  */
 START_TEST(groups_of_linux)
 {
-	static const char *const bits[][4] = {
-		{ "erms", NULL },	    { "clwb", "avx2", NULL },
-		{ "smep", NULL },	    { "xsave", "xsaveopt", NULL },
-		{ "rtm", "avx512f", NULL }, { NULL },
-		{ "erms", NULL },	    { NULL }
-	};
-	static const unsigned expected[] = { 1, 1, 2, 3, 1, 4, 0, 0 };
+	static const char *const bits[][4] = { { "erms", NULL },
+					       { "clwb", "avx2", NULL },
+					       { "smep", NULL },
+					       { "xsave", "xsaveopt", NULL },
+					       { "rtm", "avx512f", NULL },
+					       { NULL },
+					       { "erms", NULL },
+					       { "monitor", NULL },
+					       { NULL } };
+	static const unsigned expected[] = { 1, 1, 2, 3, 1, 4, 0, 0, 0 };
 	const struct hypervisor hypervisor = { .qemu_version = 7002 };
 	const struct hypervisor *const hypervisors[] = { &hypervisor };
 	struct plan_options options = {
 		.image = GUEST_LINUX, .kind = SUBJECT_PROGRAM, .subject = "p", .pack = 32
 	};
-	CLEANUP_FREE unsigned *group = xcalloc(8, sizeof(*group));
+	CLEANUP_FREE unsigned *group = xcalloc(9, sizeof(*group));
 	struct cpu_list list = { 0 };
 	struct plan plan = { 0 };
 	struct error err = { 0 };
 
-	make_cpus(&list, 8, 7);
-	for (size_t i = 0; i < 8; i++) {
+	make_cpus(&list, 9, 8);
+	for (size_t i = 0; i < 9; i++) {
 		strcpy(list.cpus[i].vendor, i == 5 ? "AuthenticAMD" : "GenuineIntel");
 		add_bits(&list.cpus[i], bits[i]);
 	}
 	ck_assert_int_eq(plan_make(&plan, &list, &options, &err), 0);
 	plan.cells[6].finished = true;
 	ck_assert_uint_eq(groups_make(group, &plan, &options, hypervisors, 1), 4);
-	for (size_t i = 0; i < 8; i++)
+	for (size_t i = 0; i < 9; i++)
 		ck_assert_msg(group[i] == expected[i], "cell %zu is in group %u", i, group[i]);
 	/* All bare ones can share a guest; a kernel that is itself the subject shares none. */
 	options.image = GUEST_BARE;
@@ -301,9 +306,9 @@ END_TEST
 
 START_TEST(groups_name_bits)
 {
-	for (size_t i = 0; groups_linux_bits[i]; i++)
-		ck_assert_msg(feature_find(groups_linux_bits[i]) >= 0, "no bit is named %s",
-			      groups_linux_bits[i]);
+	for (size_t i = 0; rack_linux_bits[i]; i++)
+		ck_assert_msg(feature_find(rack_linux_bits[i]) >= 0, "no bit is named %s",
+			      rack_linux_bits[i]);
 }
 END_TEST
 
