@@ -17,7 +17,7 @@
 #define OVERLAY_MOST	(4UL << 20) /* an empty one has 200 KiB, more for a large disk */
 #define LOGS_BYTES_MOST (2UL << 20)
 
-static char *program(struct error *err)
+char *disk_program(struct error *err)
 {
 	char *path = path_image(PROGRAM);
 
@@ -101,7 +101,7 @@ static int take(struct disk *disk, const struct disk_request *request, const str
 int disk_prepare(struct disk *disk, struct connection *connection,
 		 const struct disk_request *request, struct error *err)
 {
-	CLEANUP_FREE char *path = program(err);
+	CLEANUP_FREE char *path = disk_program(err);
 	CLEANUP_FREE char *image = realpath(request->image, NULL);
 	CLEANUP_FREE char *tar = xasprintf("%s/tar", request->folder);
 	CLEANUP_TEXT struct text out = { 0 };
@@ -170,7 +170,7 @@ char *disk_overlay(const char *empty, const char *name, struct error *err)
 int disk_logs(struct text *out, struct connection *connection, const char *overlay,
 	      struct error *err)
 {
-	CLEANUP_FREE char *path = program(err);
+	CLEANUP_FREE char *path = disk_program(err);
 	CLEANUP_FREE char *folder = xasprintf("%s.logs", overlay);
 	CLEANUP_FREE char *file = xasprintf("%s/logs", folder);
 	CLEANUP_FREE char *bytes = NULL;

@@ -100,10 +100,14 @@ int disk_check(const char *path, struct error *err)
 {
 	CLEANUP_TEXT struct text said = { 0 };
 	const char *format = disk_format(path, err);
+	CLEANUP_FREE char *program = NULL;
 	const char *const argv[] = { "qemu-img", "check", "-q", "-f", "qcow2", path, NULL };
 	int status;
 
 	if (!format)
+		return -1;
+	program = disk_program(err); /* without it there may be no qemu-img either */
+	if (!program)
 		return -1;
 	if (strcmp(format, "qcow2") != 0)
 		return 0;

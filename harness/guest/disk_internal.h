@@ -9,6 +9,9 @@
 #define PREPARE_SECONDS 1200
 #define LOGS_SECONDS	600
 
+/* Where images/disk is; or NULL with ERROR_LAB: built without libguestfs. Caller frees. */
+char *disk_program(struct error *err);
+
 /* "qcow2" or "raw", by the first bytes; or NULL with ERROR_INPUT. */
 const char *disk_format(const char *path, struct error *err);
 

@@ -44,6 +44,12 @@ refused "a qcow2 cut short" "cut.qcow2: a damaged qcow2" --image cut.qcow2
 refused "a qcow2 marked as corrupt" "marked it as corrupt" --image marked.qcow2
 refused "an image upon another" "it rests on another file" --image upon.qcow2
 
+# A lab that was built without libguestfs.
+mkdir without
+ln -s "$B/images/agent" "$B/images/bare.elf" without
+QUIRKLAB_IMAGES=$work/without exits 3 "without libguestfs: the lab's own fault" run --image whole.qcow2 skylake-x
+check "it says what to install" has "built without libguestfs: install libguestfs-dev" err
+
 # The only one that has to be looked into. LIBGUESTFS_CACHEDIR is not of this script: the appliance stays.
 refused "a system without a kernel" "whole.qcow2: no kernel in it, neither" --image "$work/whole.qcow2"
 check "no image was written to" sha256sum --quiet -c sums
