@@ -210,6 +210,29 @@ START_TEST(rack_of_one)
 }
 END_TEST
 
+START_TEST(disk_image)
+{
+	struct realised *cpu = haswell();
+	const struct realised *const cpus[] = { cpu };
+	const struct guest_request request = {
+		.image = GUEST_DISK, .kernel = "/k/vmlinuz", .cpus = cpus, .cpu_count = 1
+	};
+	const struct domain_plan plan = { .name = "quirklab-1-1",
+					  .kernel = "/k/vmlinuz",
+					  .disk = "/t/<a>.qcow2",
+					  .request = &request };
+	CLEANUP_FREE char *xml = domain_xml(&plan, NULL);
+
+	ck_assert_ptr_nonnull(xml);
+	expect(xml, "/domain/devices/disk/source/@file", "/t/<a>.qcow2");
+	expect(xml, "/domain/devices/disk/driver/@type", "qcow2");
+	expect(xml, "/domain/devices/disk/target/@bus", "virtio");
+	expect(xml, "/domain/os/type/@machine", "pc");
+	expect(xml, "/domain/memory", "1024");
+	free_cpu(cpu);
+}
+END_TEST
+
 START_TEST(linux_guest)
 {
 	struct realised *cpu = haswell();
@@ -372,7 +395,8 @@ START_TEST(rack_command_types)
 }
 END_TEST
 
-/* --- the watchdog: 10 s for a bare guest, 30 s for Linux, 65 s and 600 s in all
+/* --- the watchdog: 10 s for a bare guest, 30 s for Linux, 120 s for a disk; 65, 600 and 1200 s in
+ * all
  * ----------------------- */
 
 static struct watchdog watch(enum guest_image image, double scale, unsigned guests, unsigned cores)
@@ -401,6 +425,7 @@ START_TEST(watchdog_limits)
 {
 	struct watchdog bare = watch(GUEST_BARE, 1, 1, 2);
 	struct watchdog silent_linux = watch(GUEST_LINUX, 1, 1, 2);
+	struct watchdog disk = watch(GUEST_DISK, 1, 1, 2);
 	struct watchdog slow = watch(GUEST_BARE, 3, 1, 2);
 	struct watchdog crowded = watch(GUEST_BARE, 1, 8, 2);
 	struct watchdog unscaled = watch(GUEST_BARE, 0, 0, 0);
@@ -409,6 +434,8 @@ START_TEST(watchdog_limits)
 	ck_assert(bites(&bare, 110.1));
 	ck_assert(!bites(&silent_linux, 129.9));
 	ck_assert(bites(&silent_linux, 130.1));
+	ck_assert(!bites(&disk, 219.9));
+	ck_assert(bites(&disk, 220.1));
 	ck_assert(!bites(&slow, 129.9));
 	ck_assert(bites(&slow, 130.1));
 	ck_assert(!bites(&crowded, 139.9));
@@ -886,6 +913,7 @@ Suite *suite_guest(void)
 	TCase *machine = tcase_create("machine");
 
 	tcase_add_test(domains, single_bare);
+	tcase_add_test(domains, disk_image);
 	tcase_add_test(domains, single_without_microvm);
 	tcase_add_test(domains, rack);
 	tcase_add_test(domains, rack_of_one);
