@@ -5,7 +5,7 @@
 _quirklab()
 {
 	local cur prev word i command='' program=${COMP_WORDS[0]}
-	local global commands run replay list show cpuid cpuid_diff repro report diff accept lint doctor
+	local global commands run replay list show cpuid cpuid_diff repro report diff accept lint bench scale doctor
 	global='--connect --verbose --help --version'
 	run='--image --subject --libc --silence --jobs --pack --shard --timeout-scale --kernel --full-boot --append --emulator
 		--accel --results --resume --strict --bisect --output --help --version'
@@ -20,8 +20,10 @@ _quirklab()
 	diff='--format --full --no-boot --help --version'
 	accept='--help --version'
 	lint='--format --mutate --help --version'
+	bench='--suggest --evidence --seconds --runs --threads --size --op --pmem --pages --json --help --version'
+	scale='--seconds --tasks --base --head --cpu --kernel --repeats --accel --timeout-scale --help --version'
 	doctor='--help --version'
-	commands='run replay list show cpuid cpuid-diff repro report diff accept lint doctor'
+	commands='run replay list show cpuid cpuid-diff repro report diff accept lint bench scale doctor'
 
 	COMPREPLY=()
 	cur=${COMP_WORDS[COMP_CWORD]}
@@ -57,8 +59,13 @@ _quirklab()
 		[ "$command" != lint ] || word='text sarif junit'
 		;;
 	--to) word='cpuid-r json tsv libvirt qemu' ;;
-	--op) word="$("$program" list operations 2>/dev/null | sed -E 's/ .*//')" ;;
-	--kernel | --emulator | --against | --libc)
+	--pages) word='huge small' ;;
+	--op)
+		word='memset clear_page clear_extent copy memcpy_flushcache flush'
+		[ "$command" = bench ] ||
+			word="$("$program" list operations 2>/dev/null | sed -E 's/ .*//')"
+		;;
+	--kernel | --emulator | --against | --libc | --base | --head | --pmem)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
@@ -67,7 +74,7 @@ _quirklab()
 		return
 		;;
 	-c | --connect) word='qemu:///system qemu:///session' ;;
-	--jobs | -j | --pack | --shard | --timeout-scale | --append | --silence) return ;;
+	--jobs | -j | --pack | --shard | --timeout-scale | --append | --silence | --seconds | --runs | --threads | --size | --tasks | --repeats) return ;;
 	*)
 		case $command/$cur in
 		/-*) word=$global ;;
@@ -87,6 +94,9 @@ _quirklab()
 		diff/-?*) word=$diff ;;
 		accept/-*) word=$accept ;;
 		lint/*) word=$lint ;;
+		bench/*) word=$bench ;;
+		scale/-*) word=$scale ;;
+		scale/*) word='malloc1_threads malloc1_processes page_fault1_threads page_fault1_processes tlb_flush1_threads tlb_flush1_processes' ;;
 		doctor/*) word=$doctor ;;
 		diff/* | accept/*)
 			word=$([ "$command" = accept ] || git for-each-ref --format='%(refname:short)' 2>/dev/null)

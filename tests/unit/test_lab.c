@@ -276,7 +276,7 @@ START_TEST(near_names)
 		const char *typed, *near;
 	} rows[] = {
 		{ "rnu", "run" }, { "ru", "run" },   { "reply", "replay" }, { "doctro", "doctor" },
-		{ "x", NULL },	  { "bench", NULL }, { "", NULL },	    { "repla", "replay" },
+		{ "x", NULL },	  { "zebra", NULL }, { "", NULL },	    { "repla", "replay" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
