@@ -59,7 +59,7 @@ sleep 60
 END
 chmod +x inside beside panic
 exits 0 "a program in it" run --image debian.qcow2 --subject ./inside --results p skylake-x
-check "its lines are counted" lines 1 <(jq -c 'select(.verdict == "pass" and .program.tap.passed == 2)' p/results.jsonl)
+check "its lines are counted" lines 1 <(jq -c 'select(.verdict == "pass" and .program.tests.passed == 2)' p/results.jsonl)
 exits 0 "under its own init" run --image debian.qcow2 --full-boot --subject ./beside --results f skylake-x
 check "passes there too" all_pass f 1
 exits 1 "a panic under its own init" run --image debian.qcow2 --full-boot --subject ./panic --results c skylake-x
