@@ -25,6 +25,7 @@ enum {
 	OPT_PAGES,
 	OPT_PMEM,
 	OPT_JSON,
+	OPT_HTML,
 };
 
 const struct option_row bench_option_rows[] = {
@@ -42,6 +43,7 @@ const struct option_row bench_option_rows[] = {
 	  "memcpy_flushcache and flush into this file on a DAX file system, or DAX device" },
 	{ OPT_PAGES, "pages", "KIND", "huge: where the kernel grants them (the default); small" },
 	{ OPT_JSON, "json", NULL, "as JSON, with every run" },
+	{ OPT_HTML, "html", "FILE", "plots by extent and by threads as well, as one HTML file" },
 	{ 0 },
 };
 
@@ -54,7 +56,7 @@ struct bench_options {
 	size_t operation_count;
 	bool own_sizes; /* of the user; else the defaults */
 	unsigned pages; /* enum measure_pages */
-	const char *pmem;
+	const char *pmem, *html;
 };
 
 struct bench {
@@ -146,6 +148,9 @@ static int each_option(void *state, int key, const char *argument, struct error 
 					 BENCH_SIZES_MAX);
 		options->own_sizes = true;
 		return parse_size(&options->sizes[options->size_count++], argument, err);
+	case OPT_HTML:
+		options->html = argument;
+		return 0;
 	case OPT_PMEM:
 		options->pmem = argument;
 		return 0;
@@ -407,6 +412,8 @@ static int hand_on(struct bench *bench, struct error *err)
 		bench_suggest(&row, &bench->result);
 		fprintf(bench->options.json ? stderr : stdout, "\n%s", text_string(&row));
 	}
+	if (bench->options.html && bench_write_html(bench->options.html, &bench->result, err) < 0)
+		return -1;
 	if (!bench->options.evidence || interrupt_signal())
 		return 0;
 	if (bench_write_evidence(path, &bench->result, &added, err) < 0)

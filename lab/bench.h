@@ -64,6 +64,8 @@ void bench_compare(struct bench_line *lines, size_t count);
 void bench_size_text(char *out, size_t room, size_t bytes); /* "4 KiB", "260 MiB" */
 
 void bench_print(FILE *out, const struct bench_result *result);
+/* The plots and the table as one file, whole or not at all. */
+int bench_write_html(const char *path, const struct bench_result *result, struct error *err);
 void bench_print_json(const struct bench_result *result);
 
 /* Where flushing wins or loses against movnti, by the number of writers; nothing where it was not

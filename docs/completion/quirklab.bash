@@ -20,7 +20,7 @@ _quirklab()
 	diff='--format --full --no-boot --help --version'
 	accept='--help --version'
 	lint='--format --mutate --help --version'
-	bench='--suggest --evidence --seconds --runs --threads --size --op --pmem --pages --json --help --version'
+	bench='--suggest --evidence --seconds --runs --threads --size --op --pmem --pages --json --html --help --version'
 	scale='--seconds --tasks --base --head --cpu --kernel --repeats --accel --timeout-scale --help --version'
 	doctor='--help --version'
 	commands='run replay list show cpuid cpuid-diff repro report diff accept lint bench scale doctor'
@@ -65,7 +65,7 @@ _quirklab()
 		[ "$command" = bench ] ||
 			word="$("$program" list operations 2>/dev/null | sed -E 's/ .*//')"
 		;;
-	--kernel | --emulator | --against | --libc | --base | --head | --pmem)
+	--kernel | --emulator | --against | --libc | --base | --head | --pmem | --html)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;

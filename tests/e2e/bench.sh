@@ -14,6 +14,10 @@ else
 	skip "under an emulator times mean nothing" "no qemu-x86_64: the package qemu-user has it"
 fi
 
+exits 0 "the same as plots" bench --op memset --size 16K --size 64K --threads 1 --runs 5 --seconds 20 --html plots.html
+check "one file that fetches nothing and runs nothing" sh -c \
+	"grep -q \"content=.default-src 'none'; style-src 'sha256-\" plots.html && ! grep -qE '<script|src=|href=' plots.html"
+check "the style is the one that its policy names" grep -qF "style-src '$(page_hash style plots.html)'" plots.html
 exits 0 "a table of its own choice" bench --op memset --op flush --size 64K --threads 1 --runs 5 --seconds 20
 check "names the reference" grep -q 'rep-stosb\|rep-stosq\|mov' out
 check "and the crossover of flushing" grep -q '^flushing against movnti' out

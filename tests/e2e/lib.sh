@@ -229,6 +229,18 @@ hostile_results()
 	done
 }
 
+# page_part TAG FILE: what stands between <TAG> and its end in an HTML page; page_hash: its hash, as a
+# Content-Security-Policy has it.
+page_part()
+{
+	perl -0777 -ne "print \$1 if m{<$1>(.*?)</${1%% *}>}s" "$2"
+}
+
+page_hash()
+{
+	echo "sha256-$(env printf "$(page_part "$1" "$2" | sha256sum | cut -c 1-64 | sed 's/../\\x&/g')" | base64)"
+}
+
 finish()
 {
 	check "no QEMU is left" within 2 no_qemu
