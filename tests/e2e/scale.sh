@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# quirklab scale on this machine: the lines that scripts for will-it-scale read.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# Five seconds of warm-up, two that are measured.
+# shellcheck disable=SC2016 # awk's fields, here and below
+in_order='NR == 1 { good = /^testcase:./; next }
+NR == 2 { good = good && $0 == "warmup"; next }
+NR == 8 { good = good && $0 == "measurement"; next }
+NR == 11 { good = good && /^average:[0-9]+$/; next }
+{ good = good && /^min:[0-9]+ max:[0-9]+ total:[0-9]+$/ }
+END { exit !(good && NR == 11) }'
+# shellcheck disable=SC2016
+average='NR == 9 || NR == 10 { total += $4 } NR == 11 { exit $2 != int(total / 2) }'
+# shellcheck disable=SC2016
+total='/^min/ && $6 != $2 + $4 { bad = 1 } END { exit bad }'
+
+for workload in malloc1_threads page_fault1_processes tlb_flush1_threads; do
+	exits 0 "$workload, 2 tasks" scale $workload -s 2 -t 2
+	check "$workload: the lines are will-it-scale's, in its order" awk "$in_order" out
+	check "$workload: the average is that of the two measured seconds" awk -F : "$average" out
+	check "$workload: the total is the slowest and the fastest of two tasks" awk -F '[: ]' "$total" out
+done
+check "no task is left" sh -c "! pgrep -x -u $(id -u) scale"
+finish
