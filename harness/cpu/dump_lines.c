@@ -205,7 +205,7 @@ void read_leaf_lines(struct reading *reading, const struct dump_text *text,
 
 	reading->arrays = format->arrays;
 	while (line_next(text, &line)) {
-		struct leaf_line read = { .number = -1, .context = context }, joined;
+		struct leaf_line read = { .number = -1, .context = context }, joined = { 0 };
 		enum line_kind kind = format->scan(line.at, &read);
 		size_t lines = 0;
 

@@ -18,8 +18,8 @@
  *                       switch empties the emulator's TLB, and each single step is a signal. Not
  *                       where the kernel is the subject: PTI is one of its own picks
  *
- * With Debian's 6.1 kernel and TCG: 3.0 s of CPU time without nokaslr and those after it, 2.3 s with
- * them but lpj, 1.9 s with that as well.
+ * With Debian's 6.1 kernel and TCG: 3.0 s of CPU time without nokaslr and those after it, 2.3 s
+ * with them but lpj, 1.9 s with that as well.
  */
 #ifndef QUIRKLAB_IMAGES_LINUX_CMDLINE_H
 #define QUIRKLAB_IMAGES_LINUX_CMDLINE_H

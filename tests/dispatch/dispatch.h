@@ -91,8 +91,8 @@ void dispatch_identify(struct dispatch_cpu *cpu, dispatch_cpuid_fn *cpuid, void 
 void dispatch_cpuid_instruction(void *context, uint32_t leaf, uint32_t subleaf,
 				struct dispatch_registers *out);
 
-/* Whether the row names this CPU, and the first row of a table that does, or NULL: for another table
- * than the build's, put into cpu->row. */
+/* Whether the row names this CPU, and the first row of a table that does, or NULL: for another
+ * table than the build's, put into cpu->row. */
 bool dispatch_row_matches(const struct dispatch_quirk_row *row, const struct dispatch_cpu *cpu);
 const struct dispatch_quirk_row *dispatch_find_row(const struct dispatch_quirk_table *table,
 						   const struct dispatch_cpu *cpu);

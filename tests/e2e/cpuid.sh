@@ -54,6 +54,7 @@ fi
 exits 0 "a CPU and itself" cpuid-diff skylake-x skylake-x
 exits 1 "one bit" cpuid-diff skylake-x skylake-x,-erms
 check "by its name" grep -q 'bit  9  erms  *1  0' out
+# shellcheck disable=SC2016 # sed's $, the last line
 sed 's/ clflushopt//; $aVirtualization: VT-x' "$dumps/lscpu.txt" >lscpu.txt # a list with its end
 exits 1 "two formats, two CPUs" cpuid-diff "$dumps/proc-cpuinfo.txt" ./lscpu.txt
 check "the bit in which they differ" grep -q 'clflushopt' out
