@@ -377,15 +377,6 @@ static void accept_free(struct accept *accept)
 	free(accept);
 }
 
-static int no_option(void *state, int key, const char *argument, struct error *err)
-{
-	(void)state;
-	(void)key;
-	(void)argument;
-	(void)err;
-	return 0;
-}
-
 int command_accept(struct lab *lab, const struct command *command, int argc, char **argv)
 {
 	struct accept *accept;
@@ -393,7 +384,7 @@ int command_accept(struct lab *lab, const struct command *command, int argc, cha
 	int first, status;
 
 	(void)lab;
-	first = options_parse(command->options, true, argc, argv, no_option, NULL, &err);
+	first = options_parse(command->options, true, argc, argv, NULL, NULL, &err);
 	if (first < 0)
 		return lab_stop(command, first, &err);
 	if (argc - first != 1) {

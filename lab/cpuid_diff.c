@@ -15,15 +15,6 @@ const struct option_row cpuid_diff_option_rows[] = {
 
 static const char *const register_names[] = { "eax", "ebx", "ecx", "edx" };
 
-static int no_option(void *state, int key, const char *argument, struct error *err)
-{
-	(void)state;
-	(void)key;
-	(void)argument;
-	(void)err;
-	return 0;
-}
-
 static const char *bit_name(const struct dump_leaf *leaf, unsigned reg, unsigned bit)
 {
 	for (size_t i = 0; i < feature_count; i++)
@@ -173,7 +164,7 @@ int command_cpuid_diff(struct lab *lab, const struct command *command, int argc,
 	int first, status;
 
 	(void)lab;
-	first = options_parse(command->options, true, argc, argv, no_option, NULL, &err);
+	first = options_parse(command->options, true, argc, argv, NULL, NULL, &err);
 	if (first < 0)
 		return lab_stop(command, first, &err);
 	if (argc - first != 2) {

@@ -180,15 +180,6 @@ static const struct {
 	{ "linux guest", check_agent }, { "kernel", check_kernel },
 };
 
-static int no_option(void *state, int key, const char *argument, struct error *err)
-{
-	(void)state;
-	(void)key;
-	(void)argument;
-	(void)err;
-	return 0;
-}
-
 int command_doctor(struct lab *lab, const struct command *command, int argc, char **argv)
 {
 	static const char *const words[] = { "ok", "note", "missing" };
@@ -199,7 +190,7 @@ int command_doctor(struct lab *lab, const struct command *command, int argc, cha
 	bool works = true;
 	int first;
 
-	first = options_parse(command->options, true, argc, argv, no_option, NULL, &err);
+	first = options_parse(command->options, true, argc, argv, NULL, NULL, &err);
 	if (first < 0)
 		return lab_stop(command, first, &err);
 	if (first != argc) {

@@ -55,8 +55,9 @@ enum {
 
 /*
  * Reads the options of argv with getopt_long; --help and --version are always there. `each` gets
- * every option in turn and returns 0, or -1 with err filled. all: options may follow operands;
- * otherwise the first operand ends them. Returns the index in argv of the first operand.
+ * every option in turn and returns 0, or -1 with err filled; NULL where there are no others. all:
+ * options may follow operands; otherwise the first operand ends them. Returns the index in argv of
+ * the first operand.
  */
 int options_parse(const struct option_row *rows, bool all, int argc, char **argv,
 		  int (*each)(void *state, int key, const char *argument, struct error *err),

@@ -109,7 +109,7 @@ int options_parse(const struct option_row *rows, bool all, int argc, char **argv
 			return OPTIONS_HELP;
 		if (result == KEY_VERSION)
 			return OPTIONS_VERSION;
-		if (each(state, result, optarg, err) < 0)
+		if (each && each(state, result, optarg, err) < 0)
 			return OPTIONS_BAD;
 	}
 }
