@@ -3,9 +3,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "harness/util/clock.h"
 #include "harness/util/cleanup.h"
 #include "harness/util/paths.h"
 #include "lab/bench.h"
@@ -68,14 +68,6 @@ struct bench {
 	struct bench_result result;
 	double started, group_end; /* seconds of CLOCK_MONOTONIC */
 };
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
 
 /* --- options
  * ---------------------------------------------------------------------------------------- */
@@ -288,7 +280,7 @@ static bool time_is_over(void *context)
 {
 	const struct bench *bench = context;
 
-	return interrupt_signal() || now() > bench->group_end;
+	return interrupt_signal() || clock_seconds() > bench->group_end;
 }
 
 static int measure_group(struct bench *bench, struct measure *measure,
@@ -335,14 +327,14 @@ static int measure_all(struct bench *bench, struct measure *measure, struct erro
 					continue;
 				}
 				/* A group may use what earlier ones left, up to eight shares. */
-				double left = end - now();
+				double left = end - clock_seconds();
 				double share = 8 * left / (double)groups--;
 
 				if (interrupt_signal() || left <= 0) {
 					bench->result.late = true;
 					return 0;
 				}
-				bench->group_end = now() + (share < left ? share : left);
+				bench->group_end = clock_seconds() + (share < left ? share : left);
 				if (measure_group(bench, measure, &bench->operations[o],
 						  bench->options.sizes[s], bench->threads[t],
 						  err) < 0)
@@ -388,7 +380,7 @@ static int measure_machine(struct bench *bench, struct error *err)
 	result = measure_all(bench, measure, err);
 	measure_close(measure);
 	bench_unmap_pmem(&pmem);
-	bench->result.seconds = now() - bench->started;
+	bench->result.seconds = clock_seconds() - bench->started;
 	return result;
 }
 
@@ -431,7 +423,7 @@ int command_bench(struct lab *lab, const struct command *command, int argc, char
 
 	(void)lab;
 	bench->options = (struct bench_options){ .seconds = 60, .runs = 7 };
-	bench->started = now();
+	bench->started = clock_seconds();
 	first = options_parse(command->options, true, argc, argv, each_option, &bench->options,
 			      &err);
 	if (first < 0)

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "harness/util/clock.h"
 #include "harness/util/cleanup.h"
 #include "harness/util/file.h"
 #include "lab/cpus.h"
@@ -54,14 +54,6 @@ static int each_option(void *state, int key, const char *argument, struct error 
 	else
 		options->format = (enum diff_format)word;
 	return 0;
-}
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
 /* --- which CPUs --- */
@@ -249,7 +241,7 @@ int command_diff(struct lab *lab, const struct command *command, int argc, char 
 	struct diff_options options = { 0 };
 	struct diff diff = { 0 };
 	struct error err = { 0 };
-	double started = now();
+	double started = clock_seconds();
 	int first, status;
 	size_t count;
 
@@ -264,7 +256,7 @@ int command_diff(struct lab *lab, const struct command *command, int argc, char 
 		 count > 2 ? count - 2 : 0, &err) < 0) {
 		status = interrupt_signal() ? STATUS_LAB : lab_fail(&err);
 	} else {
-		diff.seconds = now() - started;
+		diff.seconds = clock_seconds() - started;
 		diff_write(&out, &diff, options.format);
 		fwrite(out.bytes, 1, out.length, stdout);
 		status = diff_failed(&diff) ? STATUS_FAIL : STATUS_OK;

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "harness/cpu/dump.h"
 #include "harness/report/report.h"
+#include "harness/util/clock.h"
 #include "harness/util/cleanup.h"
 #include "lab/cpus.h"
 #include "lab/host_chooser.h"
@@ -50,14 +50,6 @@ static int each_option(void *state, int key, const char *argument, struct error 
 			"'quirklab run')",
 			argument);
 	return 0;
-}
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
 /* A CPU to replay, and how its line calls it. */
@@ -250,7 +242,7 @@ static int replay(const struct replay_options *options, const struct entries *en
 	}
 	if (summary.count[VERDICT_SKIP])
 		strcpy(summary.because[VERDICT_SKIP], "no expected pick");
-	summary.seconds = now() - started;
+	summary.seconds = clock_seconds() - started;
 	text_addf(&out, "%s", options->tap ? "# " : "");
 	summary_write(&out, &summary);
 	text_addf(&out, "\n");
@@ -402,7 +394,7 @@ int command_replay(struct lab *lab, const struct command *command, int argc, cha
 	struct cpu_tables tables = { 0 };
 	struct entries entries = { 0 };
 	struct error err = { 0 };
-	double started = now();
+	double started = clock_seconds();
 	int first, status, bad_files = STATUS_OK;
 
 	(void)lab;

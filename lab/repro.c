@@ -4,8 +4,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "harness/util/clock.h"
 #include "harness/util/cleanup.h"
 #include "lab/cpus.h"
 #include "lab/interrupt.h"
@@ -26,14 +26,6 @@ struct repro {
 	char *name;  /* of a domain for people, and of its files */
 	char *place; /* of a printed guest's initramfs */
 };
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
 
 /* CONTRACT, Verdicts. */
 static int exit_status(const struct repro_options *options, enum verdict verdict)
@@ -125,7 +117,7 @@ static int boot(struct repro *repro, double started)
 		   repro->expectations, &repro->expected);
 	repro_write(&out, &story);
 	summary_add(&summary, result);
-	summary.seconds = now() - started;
+	summary.seconds = clock_seconds() - started;
 	summary_write(&out, &summary);
 	text_addf(&out, "\n");
 	fwrite(out.bytes, 1, out.length, stdout);
@@ -199,7 +191,7 @@ static void release(struct repro *repro)
 int command_repro(struct lab *lab, const struct command *command, int argc, char **argv)
 {
 	struct repro *repro = xcalloc(1, sizeof(*repro));
-	double started = now();
+	double started = clock_seconds();
 	struct error err = { 0 };
 	int first, status;
 

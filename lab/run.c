@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "harness/util/clock.h"
 #include "harness/util/cleanup.h"
 #include "lab/cpus.h"
 #include "lab/images.h"
@@ -29,14 +29,6 @@ struct run {
 	struct summary summary;
 	double started;
 };
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
 
 /* --- before anything boots -----------------------------------------------------------------------
  */
@@ -230,7 +222,7 @@ static int work(struct run *run, struct error *err)
 		result = schedule_run(&run->plan, &run->options.plan, run->connections,
 				      run->connection_count, run->results, &events, err);
 	}
-	run->summary.seconds = now() - run->started;
+	run->summary.seconds = clock_seconds() - run->started;
 	if (outputs_close(run->outputs, &run->summary, &end) < 0 && result == 0) {
 		result = -1;
 		*err = end;
@@ -287,7 +279,7 @@ int command_run(struct lab *lab, const struct command *command, int argc, char *
 	int first, status;
 
 	run->lab = lab;
-	run->started = now();
+	run->started = clock_seconds();
 	first = run_options_parse(&run->options, argc, argv, getenv, &err);
 	if (first < 0) {
 		status = first == OPTIONS_BAD ? refused(&run->options, &err)

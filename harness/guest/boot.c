@@ -5,7 +5,7 @@
 #include <libvirt/virterror.h>
 
 #include "harness/guest/boot_plan.h"
-#include "harness/guest/clock.h"
+#include "harness/util/clock.h"
 #include "harness/guest/connection_internal.h"
 #include "harness/guest/deadline.h"
 #include "harness/guest/disk.h"

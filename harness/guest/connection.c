@@ -12,7 +12,7 @@
 
 #include "harness/guest/accelerator.h"
 #include "harness/guest/capability_cache.h"
-#include "harness/guest/clock.h"
+#include "harness/util/clock.h"
 #include "harness/guest/emulator.h"
 #include "harness/guest/process.h"
 #include "harness/util/cleanup.h"

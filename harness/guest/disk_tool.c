@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "harness/guest/clock.h"
+#include "harness/util/clock.h"
 #include "harness/guest/connection_internal.h"
 #include "harness/guest/disk_internal.h"
 #include "harness/util/cleanup.h"

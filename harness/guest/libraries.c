@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "harness/guest/clock.h"
+#include "harness/util/clock.h"
 #include "harness/guest/payload.h"
 #include "harness/util/cleanup.h"
 #include "harness/util/file.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/guest/clock.h"
+#include "harness/util/clock.h"
 #include "harness/util/cleanup.h"
 #include "harness/util/text.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/guest/clock.h"
+#include "harness/util/clock.h"
 #include "harness/guest/qemu_log.h"
 
 /* How often a waiting thread looks at the clock and at the interrupt. */

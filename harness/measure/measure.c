@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "harness/measure/noise.h"
+#include "harness/util/clock.h"
 #include "harness/util/cleanup.h"
 #include "harness/util/text.h"
 
@@ -62,14 +62,6 @@ struct measure {
 	double best_pace;
 };
 
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
-
 static void work(const struct measured_path *path, uint8_t *to, const uint8_t *from, size_t bytes)
 {
 	size_t unit = path->unit && path->unit < bytes ? path->unit : bytes;
@@ -90,7 +82,7 @@ static void run(struct worker *worker)
 	worker->begin = mark.wall;
 	for (size_t i = 0; i < measure->rounds; i++)
 		work(measure->path, worker->to, worker->from, measure->bytes);
-	worker->end = now();
+	worker->end = clock_seconds();
 	noise_end(&worker->noise, &mark);
 	worker->pace = fmin(before, noise_pace());
 }

@@ -2,9 +2,9 @@
 /* The progress line: redrawn in place, never wider than the terminal, gone at the end. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "harness/report/report.h"
+#include "harness/util/clock.h"
 
 #define REDRAW_SECONDS 0.1
 
@@ -16,14 +16,6 @@ struct progress {
 	unsigned (*width)(void);
 	double started, last;
 };
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
 
 static void draw(struct progress *progress, double at)
 {
@@ -81,14 +73,14 @@ struct progress *progress_open(FILE *out, size_t planned, size_t done, bool colo
 	progress->before = progress->done = done;
 	progress->colour = colour;
 	progress->width = width;
-	progress->started = now();
+	progress->started = clock_seconds();
 	draw(progress, progress->started);
 	return progress;
 }
 
 void progress_cell(struct progress *progress, enum verdict verdict)
 {
-	double at = now();
+	double at = clock_seconds();
 
 	progress->count[verdict]++;
 	progress->done++;

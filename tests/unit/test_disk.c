@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/guest/clock.h"
+#include "harness/util/clock.h"
 #include "harness/guest/connection_internal.h"
 #include "harness/guest/disk_internal.h"
 #include "harness/util/cleanup.h"

@@ -18,7 +18,7 @@
 
 #include "harness/guest/accelerator.h"
 #include "harness/guest/capability_cache.h"
-#include "harness/guest/clock.h"
+#include "harness/util/clock.h"
 #include "harness/guest/domain.h"
 #include "harness/guest/guest.h"
 #include "harness/guest/orphans.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Seconds on the monotonic clock. */
-#ifndef QUIRKLAB_HARNESS_GUEST_CLOCK_H
-#define QUIRKLAB_HARNESS_GUEST_CLOCK_H
+#ifndef QUIRKLAB_HARNESS_UTIL_CLOCK_H
+#define QUIRKLAB_HARNESS_UTIL_CLOCK_H
 
 #include <time.h>
 
