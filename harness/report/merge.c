@@ -220,12 +220,13 @@ static int read_plan(struct source *source, const char *path, struct error *err)
 	     at = end + 1) {
 		json_t *line = json_loadb(at, (size_t)(end - at), 0, NULL);
 		const char *cell = json_string_value(json_object_get(line, "cell"));
+		const bool good = cell && strlen(cell) < CELL_ROOM;
 
 		number++;
-		if (cell && strlen(cell) < CELL_ROOM)
+		if (good)
 			names_add(&source->planned, cell);
-		json_decref(line);
-		if (!cell || strlen(cell) >= CELL_ROOM)
+		json_decref(line); /* and the cell's name with it */
+		if (!good)
 			return error_set(err, ERROR_INPUT, "%s:%zu: no cell of a plan", path,
 					 number);
 	}
