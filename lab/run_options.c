@@ -44,8 +44,9 @@ const struct option_row run_option_rows[] = {
 	  "of in place of it; with --subject linux: a boot with nothing left out" },
 	{ OPT_SUBJECT, "subject", "SUBJECT",
 	  "whose choices are judged: dispatch (the default); linux: what the\n"
-	  "kernel that boots has patched itself; glibc; or a program's path, with\n"
-	  "its arguments behind --. All but the first imply --image linux" },
+	  "kernel that boots has patched itself; glibc; pmem: are copies into\n"
+	  "emulated persistent memory durable; or a program's path, with its\n"
+	  "arguments behind --. All but the first imply --image linux" },
 	{ OPT_LIBC, "libc", "DIR|DEB",
 	  "with --subject glibc, another glibc than this machine's: a build tree,\n"
 	  "a folder of libraries, a root file system or a Debian package" },
@@ -294,7 +295,8 @@ int shard_from_environment(unsigned *shard, unsigned *shards,
 /* The C library is the probe's. Other programs have the libraries of this machine. */
 static int settle_libc(struct run_options *options, struct error *err)
 {
-	const bool glibc = options->subject.kind == SUBJECT_PROGRAM && !options->subject.path;
+	const bool ours = options->subject.kind == SUBJECT_PROGRAM && !options->subject.path;
+	const bool glibc = ours && !strcmp(options->subject.name, "glibc");
 
 	options->subject.libc = options->libc;
 	if (options->libc && !glibc)
@@ -303,9 +305,22 @@ static int settle_libc(struct run_options *options, struct error *err)
 	if (options->libc && options->plan.image == GUEST_DISK)
 		return error_set(err, ERROR_INPUT,
 				 "--libc: the image has a library of its own, which is judged");
-	if (glibc && options->subject_arguments && *options->subject_arguments)
-		return error_set(err, ERROR_INPUT, "--subject glibc: takes no arguments ('%.40s')",
-				 *options->subject_arguments);
+	if (ours && options->subject_arguments && *options->subject_arguments)
+		return error_set(err, ERROR_INPUT, "--subject %s: takes no arguments ('%.40s')",
+				 options->subject.name, *options->subject_arguments);
+	return 0;
+}
+
+/* Its memory and its modules are those of a kernel that we boot ourselves. */
+static int settle_pmem(struct run_options *options, struct error *err)
+{
+	const struct subject_row *row = options->subject.row;
+
+	options->subject.kernel = options->plan.kernel;
+	options->plan.words = row ? row->words : NULL;
+	if (options->plan.words && options->plan.image == GUEST_DISK)
+		return error_set(err, ERROR_INPUT, "--subject %s: not in a disk image",
+				 options->subject.name);
 	return 0;
 }
 
@@ -323,7 +338,7 @@ static int settle_image(struct run_options *options, struct error *err)
 	if (plan->kind != SUBJECT_DISPATCH && plan->image == GUEST_BARE)
 		return error_set(err, ERROR_INPUT, "--subject %s: it needs --image linux or FILE",
 				 options->subject.path ? options->subject.path : plan->subject);
-	if (settle_libc(options, err) < 0)
+	if (settle_libc(options, err) < 0 || settle_pmem(options, err) < 0)
 		return -1;
 	if (plan->image == GUEST_DISK)
 		plan->disk_name = options->disk_name;

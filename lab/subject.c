@@ -10,18 +10,33 @@
 #include <unistd.h>
 
 #include "harness/guest/libc.h"
+#include "harness/guest/pmem.h"
 #include "harness/util/cleanup.h"
 #include "harness/util/text.h"
 
+static int pack_glibc(const struct subject *subject, struct error *err)
+{
+	return libc_payload(subject->payload, subject->libc, err);
+}
+
+static int pack_pmem(const struct subject *subject, struct error *err)
+{
+	return pmem_payload(subject->payload, subject->kernel, NULL, err);
+}
+
 const struct subject_row subject_rows[] = {
 	{ "dispatch", "the dispatcher of this tree: its quirk table and its paths",
-	  SUBJECT_DISPATCH },
-	{ "linux", "the kernel that boots: what it has patched itself", SUBJECT_KERNEL },
-	{ "glibc", "the C library: which memset, memcpy ... it has resolved", SUBJECT_PROGRAM },
+	  SUBJECT_DISPATCH, NULL, NULL },
+	{ "linux", "the kernel that boots: what it has patched itself", SUBJECT_KERNEL, NULL,
+	  NULL },
+	{ "glibc", "the C library: which memset, memcpy ... it has resolved", SUBJECT_PROGRAM,
+	  pack_glibc, NULL },
+	{ "pmem", "this tree's memcpy_flushcache on emulated persistent memory: is it durable?",
+	  SUBJECT_PROGRAM, pack_pmem, PMEM_WORDS },
 	{ "PROGRAM",
 	  "any program or folder with a program 'run', by its path: its TAP, KTAP or\n"
 	  "           exit status is the verdict, its QL lines are judged",
-	  SUBJECT_PROGRAM },
+	  SUBJECT_PROGRAM, NULL, NULL },
 };
 const size_t subject_row_count = sizeof(subject_rows) / sizeof(subject_rows[0]);
 
@@ -80,14 +95,16 @@ int subject_find(struct subject *subject, const char *word, struct error *err)
 	for (size_t i = 0; i + 1 < subject_row_count; i++)
 		if (!strcmp(subject_rows[i].name, word)) {
 			subject->kind = subject_rows[i].kind;
+			subject->row = &subject_rows[i];
 			memcpy(subject->name, word, strlen(word) + 1);
 			return 0;
 		}
 	if (!strchr(word, '/') && access(word, F_OK) < 0)
-		return error_set(err, ERROR_INPUT,
-				 "--subject '%s': dispatch, linux, glibc or the path of a program "
-				 "was expected",
-				 word);
+		return error_set(
+			err, ERROR_INPUT,
+			"--subject '%s': dispatch, linux, glibc, pmem or the path of a program "
+			"was expected",
+			word);
 	return find_program(subject, word, err);
 }
 
@@ -102,8 +119,8 @@ int subject_pack(struct subject *subject, const char *const *arguments, unsigned
 	payload_free(subject->payload);
 	subject->payload = payload_new();
 	payload_set_seconds(subject->payload, seconds);
-	if (!subject->path)
-		return libc_payload(subject->payload, subject->libc, err);
+	if (subject->row)
+		return subject->row->pack(subject, err);
 	if (stat(subject->path, &st) == 0 && S_ISDIR(st.st_mode))
 		result = payload_add_folder(subject->payload, subject->path, arguments, err);
 	else

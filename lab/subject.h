@@ -6,9 +6,13 @@
 #include "harness/guest/payload.h"
 #include "harness/plan/plan.h"
 
+struct subject;
 struct subject_row {
 	const char *name, *help;
 	enum subject_kind kind;
+	/* Of a program of ours: fills the payload, and words for the kernel's command line. */
+	int (*pack)(const struct subject *subject, struct error *err);
+	const char *words; /* NULL: none */
 };
 /* The last has no name of its own: it stands for any program. */
 extern const struct subject_row subject_rows[];
@@ -19,8 +23,10 @@ extern const size_t subject_row_count;
 struct subject {
 	enum subject_kind kind;
 	char name[SUBJECT_NAME_MAX];
-	const char *libc;	 /* of glibc: another than this machine's, or NULL; borrowed */
-	const char *path;	 /* of the user's program or folder, else NULL; borrowed */
+	const char *libc; /* of glibc: another than this machine's, or NULL; borrowed */
+	const struct subject_row *row; /* NULL: a program of the user's */
+	const char *kernel;	       /* that boots, or NULL: the newest; borrowed */
+	const char *path;	       /* of the user's program or folder, else NULL; borrowed */
 	char *beside;		 /* the folder that its expectations are beside, or NULL; owned */
 	struct payload *payload; /* owned; NULL until subject_pack */
 };

@@ -46,7 +46,7 @@ _quirklab()
 		return
 		;;
 	--subject)
-		mapfile -t COMPREPLY < <(compgen -W 'dispatch linux glibc' -f -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'dispatch linux glibc pmem' -f -- "$cur")
 		return
 		;;
 	--accel) word='kvm tcg auto' ;;

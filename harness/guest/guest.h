@@ -124,6 +124,9 @@ char *kernel_find(struct error *err);
 /* Whether PATH can be a kernel of that image, by its first bytes: an ELF file for x86-64, or a
  * Linux boot image (bzImage). ERROR_INPUT with what it is not. */
 int kernel_check(const char *path, enum guest_image image, struct error *err);
+/* The release that a Linux boot image says it is, "6.1.0-57-cloud-amd64": its modules are in a folder
+ * of that name. The caller frees it. NULL with ERROR_INPUT where it says none. */
+char *kernel_release(const char *path, struct error *err);
 struct payload;
 /* Writes an initramfs (newc, with libarchive) with `agent` as /init, and a program for it to run
  * (harness/guest/payload.h; NULL: none). Whole or not at all. */

@@ -107,6 +107,10 @@ char *kernel_find(struct error *err)
  * Header"). */
 #define BOOT_MAGIC_OFFSET 0x202
 #define BOOT_MAGIC	  "HdrS"
+/* Where the version is, from the second sector on; 0: it does not say. */
+#define BOOT_VERSION_OFFSET 0x20E
+#define BOOT_SECTOR	    0x200
+#define BOOT_VERSION_MAX    128
 
 int kernel_check(const char *path, enum guest_image image, struct error *err)
 {
@@ -124,4 +128,29 @@ int kernel_check(const char *path, enum guest_image image, struct error *err)
 		return 0;
 	return error_set(err, ERROR_INPUT, "%s is no kernel: expected an ELF file for x86-64%s",
 			 path, image != GUEST_BARE ? " or a Linux boot image (bzImage)" : "");
+}
+
+char *kernel_release(const char *path, struct error *err)
+{
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	unsigned char start[BOOT_VERSION_OFFSET + 2] = { 0 };
+	char version[BOOT_VERSION_MAX] = "";
+	unsigned at;
+
+	if (fd < 0 || pread(fd, start, sizeof(start), 0) < 0) {
+		error_set(err, ERROR_INPUT, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	at = start[BOOT_VERSION_OFFSET] | (unsigned)start[BOOT_VERSION_OFFSET + 1] << 8;
+	if (memcmp(start + BOOT_MAGIC_OFFSET, BOOT_MAGIC, 4) || !at ||
+	    pread(fd, version, sizeof(version) - 1, at + BOOT_SECTOR) <= 0 || !*version ||
+	    strcspn(version, " /") == 0) {
+		error_set(err, ERROR_INPUT,
+			  "%s does not say its release: a Linux boot image (bzImage) was expected",
+			  path);
+		return NULL;
+	}
+	/* "6.1.0-57-cloud-amd64 (who built it) #1 ..." */
+	version[strcspn(version, " /")] = '\0';
+	return xstrdup(version);
 }

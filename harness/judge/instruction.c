@@ -208,6 +208,100 @@ static void note_bases(struct act *act, const ZydisDecodedInstruction *instructi
 	}
 }
 
+/* --- where in memory
+ * ------------------------------------------------------------------------------- */
+
+static int base_number(ZydisRegister reg)
+{
+	return reg == ZYDIS_REGISTER_RIP ? ACT_RIP : general_number(reg);
+}
+
+static bool is_masked(const ZydisDecodedInstruction *instruction)
+{
+	const ZydisRegister mask = instruction->avx.mask.reg;
+
+	return (mask != ZYDIS_REGISTER_NONE && mask != ZYDIS_REGISTER_K0) ||
+	       instruction->mnemonic == ZYDIS_MNEMONIC_VMASKMOVPS ||
+	       instruction->mnemonic == ZYDIS_MNEMONIC_VMASKMOVPD ||
+	       instruction->mnemonic == ZYDIS_MNEMONIC_VPMASKMOVD ||
+	       instruction->mnemonic == ZYDIS_MNEMONIC_VPMASKMOVQ ||
+	       instruction->mnemonic == ZYDIS_MNEMONIC_MASKMOVDQU ||
+	       instruction->mnemonic == ZYDIS_MNEMONIC_VMASKMOVDQU ||
+	       instruction->mnemonic == ZYDIS_MNEMONIC_MASKMOVQ;
+}
+
+static void read_operand(struct act_memory *memory, const ZydisDecodedOperand *operand)
+{
+	memory->base = base_number(operand->mem.base);
+	memory->index = general_number(operand->mem.index);
+	memory->scale = operand->mem.scale;
+	memory->displacement = operand->mem.disp.has_displacement ? operand->mem.disp.value : 0;
+	memory->bytes = operand->size / 8u;
+	memory->reach = operand->mem.type == ZYDIS_MEMOP_TYPE_VSIB ||
+					operand->mem.segment == ZYDIS_REGISTER_FS ||
+					operand->mem.segment == ZYDIS_REGISTER_GS
+				? REACH_UNKNOWN
+				: REACH_KNOWN;
+}
+
+/* clzero and movdir64b take the address itself as their operand, in a register. */
+static void read_register_operand(struct act_memory *memory,
+				  const ZydisDecodedInstruction *instruction,
+				  const ZydisDecodedOperand *operands)
+{
+	const bool clzero = instruction->mnemonic == ZYDIS_MNEMONIC_CLZERO;
+
+	*memory = (struct act_memory){
+		.reach = REACH_KNOWN,
+		.base = clzero ? 0 : general_number(operands[0].reg.value),
+		.index = ACT_NO_REGISTER,
+		.bytes = 64,
+		.align = clzero ? 64 : 1,
+	};
+}
+
+static void note_memory(struct act *act, const ZydisDecodedInstruction *instruction,
+			const ZydisDecodedOperand *operands)
+{
+	const bool flush = act->kind == ACT_FLUSH;
+	const ZydisDecodedOperand *operand = written_memory(instruction, operands);
+
+	act->memory.base = act->memory.index = ACT_NO_REGISTER;
+	act->memory.align = 1;
+	for (int i = 0; flush && !operand && i < instruction->operand_count; i++)
+		if (operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
+			operand = &operands[i];
+	if (operand)
+		read_operand(&act->memory, operand);
+	else if (instruction->mnemonic == ZYDIS_MNEMONIC_CLZERO ||
+		 (instruction->mnemonic == ZYDIS_MNEMONIC_MOVDIR64B &&
+		  operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER))
+		read_register_operand(&act->memory, instruction, operands);
+	act->memory.narrow = instruction->address_width == 32;
+	if (operand && !flush && is_masked(instruction))
+		act->memory.reach = REACH_UNKNOWN;
+	act->counted = instruction->attributes &
+		       (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE);
+	act->locked = instruction->attributes & ZYDIS_ATTRIB_HAS_LOCK ||
+		      (operand && instruction->mnemonic == ZYDIS_MNEMONIC_XCHG);
+}
+
+uint64_t act_address(const struct act *act, uint64_t rip, const uint64_t registers[16])
+{
+	const struct act_memory *memory = &act->memory;
+	uint64_t address = (uint64_t)memory->displacement;
+
+	if (memory->base == ACT_RIP)
+		address += rip + act->length;
+	else if (memory->base != ACT_NO_REGISTER)
+		address += registers[memory->base];
+	if (memory->index != ACT_NO_REGISTER)
+		address += registers[memory->index] * memory->scale;
+	if (memory->narrow)
+		address &= UINT32_MAX;
+	return address & ~(uint64_t)(memory->align - 1);
+}
+
 static bool is_direct(const ZydisDecodedInstruction *instruction,
 		      const ZydisDecodedOperand *operands)
 {
@@ -250,6 +344,7 @@ void instruction_decode(struct act *act, const uint8_t *bytes, size_t length, ui
 	act->kind = ACT_NONE;
 	classify(act, &instruction, operands, stack);
 	note_bases(act, &instruction, operands);
+	note_memory(act, &instruction, operands);
 	follow_registers(stack, &instruction, operands);
 	act->length = instruction.length;
 	act->flow = flow_of(&instruction, operands);

@@ -391,7 +391,7 @@ static const char *compared(const struct pick *pick, const struct deed *deed)
 static void judge_program_pick(struct pick *pick, const struct hearing *hearing,
 			       const struct deed *deed, const struct program_pick *from)
 {
-	const bool traced = from->witness != NULL;
+	const bool traced = from->witness || from->persist;
 	const char *taken = compared(pick, deed);
 	char names[200];
 
@@ -401,6 +401,8 @@ static void judge_program_pick(struct pick *pick, const struct hearing *hearing,
 	} else if (from->skipped) {
 		give(pick, VERDICT_SKIP, "the program skips it%s%s", *pick->reason ? ": " : "",
 		     pick->reason);
+	} else if (from->persist && !from->persist->durable) {
+		give(pick, VERDICT_FAIL, "%s", from->persist->why);
 	} else if (traced && expectations_is_path(pick->says) && strcmp(pick->says, deed->path)) {
 		give(pick, VERDICT_FAIL, "%s%s%ssays %s, does %s",
 		     *pick->expected ? "expected " : "", pick->expected,
@@ -441,6 +443,11 @@ static void fill_program_pick(struct cell_result *result, const struct hearing *
 		witness_decode(&deed, from->witness, observed);
 		memcpy(pick->does, deed.text, sizeof(pick->does));
 		trace_keep(result, pick, from->witness, observed);
+	}
+	if (from->persist) {
+		snprintf(pick->does, sizeof(pick->does), "%s", from->persist->does);
+		if (!from->witness)
+			snprintf(deed.path, sizeof(deed.path), "%s", from->persist->path);
 	}
 	judge_program_pick(pick, hearing, &deed, from);
 	add_known(pick, hearing);

@@ -375,6 +375,23 @@ static bool read_trace_line(struct reading *reading, struct words *words)
 	return true;
 }
 
+/* Each is a call of its own; the worst stays. */
+static bool read_persist(struct reading *reading, struct words *words)
+{
+	struct program_pick *pick = take_pick(reading, words);
+	struct persist_verdict verdict;
+
+	if (!pick || !persist_line(&verdict, words->at, (size_t)(words->end - words->at)))
+		return false;
+	if (!pick->persist) {
+		pick->persist = xcalloc(1, sizeof(*pick->persist));
+		*pick->persist = verdict;
+	} else if (pick->persist->durable && !verdict.durable) {
+		*pick->persist = verdict;
+	}
+	return true;
+}
+
 static bool read_value(struct reading *reading, struct words *words)
 {
 	struct cell_program *facts = reading->out->facts;
@@ -416,6 +433,7 @@ static const struct {
 } kinds[] = {
 	{ "version", read_version }, { "pick", read_pick }, { "trace", read_trace_line },
 	{ "value", read_value },     { "skip", read_skip }, { "note", read_note },
+	{ "persist", read_persist },
 };
 
 static void read_line(struct reading *reading, const char *line, size_t length, size_t number)
@@ -479,8 +497,10 @@ struct program_lines *program_read(const struct observed_program *program)
 
 void program_free(struct program_lines *lines)
 {
-	for (size_t i = 0; i < lines->pick_count; i++)
+	for (size_t i = 0; i < lines->pick_count; i++) {
 		free(lines->picks[i].witness);
+		free(lines->picks[i].persist);
+	}
 	free(lines->facts);
 	free(lines);
 }

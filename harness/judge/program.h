@@ -12,6 +12,9 @@
  *                                      execution; ROUNDS: how often, at most 7
  *   QL trace OP[@CLASS] SIZE same OP[@CLASS]
  *                                      its instructions are those of that one, told above
+ *   QL persist OP[@CLASS] END TO LENGTH MEMORY BYTES STEP...
+ *                                      every step of a call that stores in persistent memory, with
+ *                                      the registers: persist.h. Judged for being durable
  *   QL value NAME WORD                 a figure that goes into the record: a threshold, a tunable
  *   QL skip OP[@CLASS] WHY             this CPU or build does not have it
  *   QL note TEXT
@@ -25,6 +28,7 @@
 #define QUIRKLAB_HARNESS_JUDGE_PROGRAM_H
 
 #include "harness/judge/judge.h"
+#include "harness/judge/persist.h"
 
 /* The version that the program says it tests, printable; "" for none. */
 void program_version(char *out, size_t room, const struct observed_program *program);
@@ -36,6 +40,8 @@ struct program_pick {
 	bool skipped;		   /* pick.reason says why */
 	/* The traces, as a guest of our own would have reported them; NULL: none. */
 	struct observation *witness;
+	/* What its persist lines make of it: the first that is not durable; NULL: none came. */
+	struct persist_verdict *persist;
 };
 
 /* Everything that its QL lines say. One pick of a cell is the program's own verdict. */

@@ -509,6 +509,8 @@ static char *kernel_cmdline(struct schedule *schedule, bool brief, bool rack)
 	if (options->image == GUEST_DISK)
 		text_addf(&words, " %s %s", options->root,
 			  options->full_boot ? LINUX_FULL_BOOT : LINUX_AGENT_BOOT);
+	if (options->words)
+		text_addf(&words, " %s", options->words);
 	if (options->append)
 		text_addf(&words, " %s", options->append);
 	return xstrdup(text_string(&words));

@@ -84,6 +84,7 @@ static QL_UNUSED void ql_note(const char *text)
 #define QL_TRAP_FLAG	0x100 /* RFLAGS.TF */
 #define QL_VECTOR_DEBUG 1
 #define QL_VECTOR_INT3	3
+#define QL_SEEN_MAX	512	    /* distinct instructions of a persist line */
 #define QL_STACK_BYTES	(64 * 1024) /* a frame has up to 11 KiB with AMX state */
 
 enum ql_end { QL_RETURNED, QL_ABANDONED, QL_FAULTED, QL_LIMIT };
@@ -105,7 +106,10 @@ static struct {
 	unsigned count, repeats;
 	struct ql_step *last;
 	unsigned step_count;
-	struct ql_step steps[QL_STEPS_MAX];
+	unsigned steps_most;
+	struct ql_step steps[QL_SEEN_MAX];
+	char *stream, *stream_end; /* of a persist line: where the next step goes; NULL: none */
+	uint64_t registers[16];
 	sigjmp_buf escape;
 } ql;
 
@@ -138,7 +142,7 @@ static QL_UNUSED struct ql_step *ql_find(uint64_t address)
 	for (step = ql.steps; step < ql.steps + ql.step_count; step++)
 		if (step->address == address)
 			return step;
-	if (ql.step_count == QL_STEPS_MAX)
+	if (ql.step_count == ql.steps_most)
 		return NULL;
 	ql.step_count++;
 	step->address = address;
@@ -174,6 +178,50 @@ static QL_UNUSED void ql_finish_rep(const struct ql_step *step, greg_t *register
 		}
 		registers[REG_RDI] += width;
 	}
+}
+
+/* A number in hex; the caller has made sure of the room. */
+static QL_UNUSED void ql_stream_hex(uint64_t value)
+{
+	int shift = 60;
+
+	while (shift && !(value >> shift & 15))
+		shift -= 4;
+	for (; shift >= 0; shift -= 4)
+		*ql.stream++ = "0123456789abcdef"[value >> shift & 15];
+}
+
+/* The step and the registers that have changed, in the hardware's numbering. False: no room. */
+static QL_UNUSED int ql_stream_step(const struct ql_step *step, const greg_t *registers)
+{
+	static const int order[16] = { REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
+				       REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
+				       REG_R12, REG_R13, REG_R14, REG_R15 };
+	const int first = ql.count == 1;
+	unsigned i;
+
+	if (ql.stream_end - ql.stream < 512)
+		return 0;
+	*ql.stream++ = ' ';
+	ql_stream_hex(step->address);
+	if (step->rounds == 1)
+		*ql.stream++ = ':';
+	for (i = 0; step->rounds == 1 && i < step->length; i++) {
+		ql_stream_hex(step->bytes[i] >> 4);
+		ql_stream_hex(step->bytes[i] & 15);
+	}
+	for (i = 0; i < 16; i++) {
+		const uint64_t value = (uint64_t)registers[order[i]];
+
+		if (!first && value == ql.registers[i])
+			continue;
+		ql.registers[i] = value;
+		*ql.stream++ = ',';
+		ql_stream_hex(i);
+		*ql.stream++ = '=';
+		ql_stream_hex(value);
+	}
+	return 1;
 }
 
 /* Stops to look; the call goes on by itself. */
@@ -222,7 +270,9 @@ static QL_UNUSED void ql_on_step(greg_t *registers)
 	step->rounds++;
 	ql.repeats = step == ql.last ? ql.repeats + 1 : 0;
 	ql.last = step;
-	if (!ql.rounds && ql.repeats == QL_ROUNDS)
+	if (ql.stream && !ql_stream_step(step, registers))
+		ql_let_go(QL_LIMIT, registers);
+	if (!ql.stream && !ql.rounds && ql.repeats == QL_ROUNDS)
 		ql_finish_rep(step, registers);
 }
 
@@ -254,6 +304,8 @@ static QL_UNUSED void ql_on_signal(int number, siginfo_t *info, void *context)
 	ql_leave(QL_FAULTED);
 }
 
+static const char *const ql_ends[] QL_UNUSED = { "returned", "abandoned", "faulted", "limit" };
+
 /* Of an instruction as much as the next one that was seen leaves. */
 static QL_UNUSED unsigned ql_length(const struct ql_step *step)
 {
@@ -271,14 +323,13 @@ static QL_UNUSED unsigned ql_length(const struct ql_step *step)
 /* Addresses count from the lowest one: the same program gives the same line. */
 static QL_UNUSED void ql_print(const char *pick, unsigned long long size)
 {
-	static const char *const ends[] = { "returned", "abandoned", "faulted", "limit" };
 	uint64_t lowest = UINT64_MAX;
 	unsigned i, byte;
 
 	for (i = 0; i < ql.step_count; i++)
 		if (ql.steps[i].address < lowest)
 			lowest = ql.steps[i].address;
-	printf("QL trace %s %llu %s", pick, size, ends[ql.end]);
+	printf("QL trace %s %llu %s", pick, size, ql_ends[ql.end]);
 	for (i = 0; i < ql.step_count; i++) {
 		const struct ql_step *step = &ql.steps[i];
 		const unsigned length = ql_length(step);
@@ -292,21 +343,9 @@ static QL_UNUSED void ql_print(const char *pick, unsigned long long size)
 	fflush(stdout);
 }
 
-/*
- * Calls call(argument) in single steps and prints the trace of `entry`, from its first instruction
- * to its return: the function that was picked, or NULL for call() itself. rounds: the call is left
- * as soon as an instruction is to be executed once more than so often: what it was at stays half
- * done, and it must hold no lock; 0: it is followed to its return. size goes into the line.
- *
- * A second trace of the same pick, of the same call scaled down and followed to its return, shows
- * tail and fence. A function that the loader resolves at its first call is to be called once
- * before.
- *
- * For the time of the call SIGTRAP, SIGILL, SIGSEGV, SIGBUS and SIGFPE have handlers of this
- * header, on a signal stack of its own. Returns 0, or -1 where nothing could be traced.
- */
-static QL_UNUSED int ql_trace(const char *pick, unsigned long long size, void (*entry)(void),
-			      void (*call)(void *), void *argument, unsigned rounds)
+/* The call in single steps, from entry's first instruction on. 0, or -1: no signals of ours. */
+static QL_UNUSED int ql_step_through(void (*entry)(void), void (*call)(void *), void *argument,
+				     unsigned rounds)
 {
 	static const int signals[] = { SIGTRAP, SIGILL, SIGSEGV, SIGBUS, SIGFPE };
 	static unsigned char memory[QL_STACK_BYTES] __attribute__((aligned(64)));
@@ -333,6 +372,7 @@ static QL_UNUSED int ql_trace(const char *pick, unsigned long long size, void (*
 	sigprocmask(SIG_UNBLOCK, &open, &old_mask);
 	ql.entry = entry ? (uint64_t)(uintptr_t)entry : (uint64_t)(uintptr_t)call;
 	ql.rounds = rounds;
+	ql.steps_most = ql.stream ? QL_SEEN_MAX : QL_STEPS_MAX;
 	ql.end = QL_LIMIT;
 	ql.count = ql.repeats = ql.step_count = 0;
 	ql.last = NULL;
@@ -347,11 +387,37 @@ static QL_UNUSED int ql_trace(const char *pick, unsigned long long size, void (*
 	for (i = 0; i < SIGNALS; i++)
 		sigaction(signals[i], &old_actions[i], NULL);
 	sigaltstack(&old_stack, NULL);
-	if (!ql.step_count) {
-		printf("QL note %s: the function was not called\n", pick);
-		fflush(stdout);
+	return 0;
+}
+
+/* 0 where the call was seen at all. */
+static QL_UNUSED int ql_was_seen(const char *pick)
+{
+	if (ql.step_count)
+		return 0;
+	printf("QL note %s: the function was not called\n", pick);
+	fflush(stdout);
+	return -1;
+}
+
+/*
+ * Calls call(argument) in single steps and prints the trace of `entry`, from its first instruction
+ * to its return: the function that was picked, or NULL for call() itself. rounds: the call is left
+ * as soon as an instruction is to be executed once more than so often: what it was at stays half
+ * done, and it must hold no lock; 0: it is followed to its return. size goes into the line.
+ *
+ * A second trace of the same pick, of the same call scaled down and followed to its return, shows
+ * tail and fence. A function that the loader resolves at its first call is to be called once
+ * before.
+ *
+ * For the time of the call SIGTRAP, SIGILL, SIGSEGV, SIGBUS and SIGFPE have handlers of this
+ * header, on a signal stack of its own. Returns 0, or -1 where nothing could be traced.
+ */
+static QL_UNUSED int ql_trace(const char *pick, unsigned long long size, void (*entry)(void),
+			      void (*call)(void *), void *argument, unsigned rounds)
+{
+	if (ql_step_through(entry, call, argument, rounds) < 0 || ql_was_seen(pick) < 0)
 		return -1;
-	}
 	ql_print(pick, size);
 	return 0;
 }
@@ -361,6 +427,36 @@ static QL_UNUSED int ql_witness(const char *pick, unsigned long long size, void 
 				void (*call)(void *), void *argument)
 {
 	return ql_trace(pick, size, entry, call, argument, size > QL_WHOLE_MOST ? QL_ROUNDS : 0);
+}
+
+/*
+ * Whether what call(argument) stores in persistent memory is durable at its end, flushes and fence
+ * included: tells every step of it, with the registers. to, length: what it has to store, at most
+ * 64 KiB; memory, bytes: the whole mapping. room: for the line, some 10 bytes for each that a loop
+ * of moves copies by eight; a `rep` is told byte by byte. Several lines of one pick: the first that
+ * is not durable counts. Returns 0, or -1 where nothing could be traced.
+ */
+static QL_UNUSED int ql_persist(const char *pick, const void *to, size_t length, const void *memory,
+				size_t bytes, void (*call)(void *), void *argument, char *room,
+				size_t room_bytes)
+{
+	int result;
+
+	ql.stream = room;
+	ql.stream_end = room + room_bytes;
+	result = ql_step_through(NULL, call, argument, 0);
+	if (!result)
+		result = ql_was_seen(pick);
+	if (!result) {
+		printf("QL persist %s %s 0x%llx %zu 0x%llx %zu", pick, ql_ends[ql.end],
+		       (unsigned long long)(uintptr_t)to, length,
+		       (unsigned long long)(uintptr_t)memory, bytes);
+		fwrite(room, 1, (size_t)(ql.stream - room), stdout);
+		printf("\n");
+		fflush(stdout);
+	}
+	ql.stream = NULL;
+	return result;
 }
 
 #endif

@@ -27,8 +27,18 @@ $(SCALE): tests/subjects/scale.c $(B)/flags
 	$(call brief,CC)
 	$(Q)$(CC) $(SUBJECT_CFLAGS) -D_GNU_SOURCE -static -pthread -o $@ $<
 
+# Our dispatcher on persistent memory: for guests that have some.
+PMEM     := $(B)/images/subjects/pmem
+PMEM_SRC := tests/subjects/pmem.c tests/subjects/pmem_map.c
+images: $(PMEM)
+
+$(PMEM): $(PMEM_SRC) tests/subjects/pmem_map.h tests/subjects/quirklab.h $(B)/libdispatch.a $(B)/flags
+	@mkdir -p $(@D)
+	$(call brief,CC)
+	$(Q)$(CC) $(SUBJECT_CFLAGS) -static -o $@ $(PMEM_SRC) $(B)/libdispatch.a
+
 install: install-probe
 .PHONY: install-probe
-install-probe: $(PROBE) $(SCALE)
+install-probe: $(PROBE) $(SCALE) $(PMEM)
 	install -d $(LIBEXECDIR)/images/subjects
 	install -m 755 $^ $(LIBEXECDIR)/images/subjects

@@ -142,7 +142,7 @@ START_TEST(bad_options_say_what_was_expected)
 		{ "run --image linux --full-boot", "needs --image FILE" },
 		{ "run --image ./x --subject glibc --libc /", "a library of its own" },
 		{ "run --accel hvf", "auto, kvm or tcg" },
-		{ "run --subject memset", "dispatch, linux, glibc or the path of a program" },
+		{ "run --subject memset", "dispatch, linux, glibc, pmem or the path" },
 		{ "run --subject /nowhere/memset", "/nowhere/memset: No such file" },
 		{ "run --subject /bin/sh --image bare", "/bin/sh: it needs --image linux" },
 		{ "run --subject glibc --image bare", "needs --image linux" },

@@ -140,6 +140,11 @@ static struct {
 	struct cell_result result;
 } court;
 
+/* A persist line of one word at 0x10040, by movnti; STEPS follow. */
+#define PERSIST(STEPS)                                                                             \
+	"QL persist copy@8 returned 0x10040 8 0x10000 4096 1000:480fc307,0=0,1=0,2=0,3=0,4=0,5=0," \
+	"6=0,7=10040,8=0,9=0,a=0,b=0,c=0,d=0,e=0,f=0" STEPS
+
 #define TABLE                                                         \
 	"vendor\tfamily\tmodel\tstepping\tname\tfill@4k\tmemset@4k\n" \
 	"#depends\t\t\t\t\terms\t\n"                                  \
@@ -429,6 +434,10 @@ START_TEST(lines_that_are_none)
 		"QL trace fill@4k 4096 same",
 		"QL trace fill@4k 4096 same never@told",
 		"QL trace fill@4k 4096 same fill@4k",
+		"QL persist",
+		"QL persist copy@8",
+		"QL persist copy@8 returned 0x10040 8 0x10000 4096",
+		PERSIST(" 2000"),
 		"QL value",
 		"QL version ",
 	};
@@ -562,6 +571,27 @@ START_TEST(tables_of_others)
 }
 END_TEST
 
+START_TEST(persistent)
+{
+	print("QL pick copy@8 movnti");
+	print(PERSIST(" 1004:0faef8"));
+	print(PERSIST(" 1004:0faef0"));
+	expect(VERDICT_PASS, "");
+	ck_assert_str_eq(court.result.picks[0].does, "movnti; sfence: durable");
+	print(PERSIST("")); /* of several calls the worst counts, wherever it stands */
+	print(PERSIST(" 1004:0faef8"));
+	cell_result_free(&court.result);
+	expect(VERDICT_FAIL, "copy@8: not durable: offset 0: stored by movnti at 0x1000, with no "
+			     "fence after it; 8 of 8 bytes");
+	ck_assert_str_eq(court.result.picks[0].does, "movnti: not durable");
+	text_free(&court.program.output);
+	print("QL pick copy@8 clwb-copy");
+	print(PERSIST(" 1004:0faef8"));
+	cell_result_free(&court.result);
+	expect(VERDICT_FAIL, "copy@8: says clwb-copy, does movnti");
+}
+END_TEST
+
 Suite *suite_program(void)
 {
 	Suite *suite = suite_create("program");
@@ -584,6 +614,7 @@ Suite *suite_program(void)
 	tcase_add_test(tests, a_skipped_pick_and_a_mismatch);
 	tcase_add_test(tests, nothing_expected);
 	tcase_add_test(tests, lines_that_are_none);
+	tcase_add_test(tests, persistent);
 	tcase_add_test(tests, as_many_as_there_is_room_for);
 	tcase_add_test(tests, a_loop_keeps_its_distance);
 	tcase_add_test(tests, a_trace_like_another);
