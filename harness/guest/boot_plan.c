@@ -7,6 +7,7 @@
 
 #include "harness/guest/connection_internal.h"
 #include "harness/guest/domain.h"
+#include "harness/guest/emulator.h"
 #include "harness/util/cleanup.h"
 
 /* Where the hypervisor finds the file. libvirt wants an absolute path: QEMU's folder is "/". */
@@ -22,13 +23,28 @@ char *boot_place(struct connection *connection, const char *path, struct error *
 	return absolute;
 }
 
+/* Which emulator boots it; NULL: libvirt's choice. */
+static const char *choose_emulator(struct connection *connection,
+				   const struct guest_request *request)
+{
+	CLEANUP_FREE char *path = NULL;
+	const char *single;
+
+	if (!connection->root.path || connection->hypervisor.kvm || request->image != GUEST_LINUX ||
+	    !domain_is_rack(request))
+		return connection->emulator;
+	path = emulator_path(connection);
+	single = single_thread_emulator(&connection->single, connection->libvirt, path);
+	return single ? single : connection->emulator;
+}
+
 char *boot_plan_xml(struct connection *connection, const struct guest_request *request,
 		    const char *name, const char *pipes, const char *disk, struct error *err)
 {
 	CLEANUP_FREE char *kernel = NULL, *initrd = NULL;
 	struct domain_plan plan = {
 		.name = name,
-		.emulator = connection->emulator,
+		.emulator = choose_emulator(connection, request),
 		.kvm = connection->hypervisor.kvm,
 		.microvm = connection->microvm,
 		.cpu_by_qemu = connection->cpu_by_qemu,

@@ -147,6 +147,7 @@ struct connection *connection_open(const struct connection_options *options, str
 	connection = xcalloc(1, sizeof(*connection));
 	connection->root.lock = -1;
 	connection->undertaker = undertaker_start();
+	pthread_mutex_init(&connection->single.lock, NULL);
 	connection->emulator = options->emulator ? xstrdup(options->emulator) : NULL;
 	snprintf(connection->prefix, sizeof(connection->prefix), "quirklab-%d-", (int)getpid());
 	if (options->uri)
@@ -222,6 +223,7 @@ void connection_close(struct connection *connection)
 	process_release();
 	free(connection->uri);
 	free(connection->emulator);
+	single_thread_free(&connection->single);
 	free(connection);
 }
 

@@ -9,13 +9,15 @@
 #include "harness/guest/connection.h"
 #include "harness/guest/lifecycle.h"
 #include "harness/guest/root.h"
+#include "harness/guest/single_thread.h"
 #include "harness/guest/undertaker.h"
 #include "harness/guest/upload.h"
 
 struct connection {
 	virConnectPtr libvirt;
 	char *uri;
-	char *emulator;	  /* NULL: libvirt's choice */
+	char *emulator; /* NULL: libvirt's choice */
+	struct single_thread single;
 	struct root root; /* path NULL unless embedded */
 	bool local;
 	bool cpu_by_qemu; /* see struct domain_plan */

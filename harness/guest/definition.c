@@ -8,6 +8,7 @@
 #include "harness/guest/connection_internal.h"
 #include "harness/guest/definition.h"
 #include "harness/guest/domain.h"
+#include "harness/guest/emulator.h"
 #include "harness/guest/guest.h"
 #include "harness/util/cleanup.h"
 
@@ -87,28 +88,6 @@ static int libvirt_cpu(char **cpu, struct connection *connection, const struct d
 	*cpu = cpu_of_command(command);
 	return *cpu ? 0
 		    : error_set(err, ERROR_LAB, "libvirt's command has no -cpu: %.200s", command);
-}
-
-/* Where the hypervisor has the emulator that it would take. Caller frees. */
-static char *emulator_path(struct connection *connection)
-{
-	CLEANUP_FREE char *answer = NULL;
-	char *path = NULL;
-	xmlDocPtr document;
-
-	if (connection->emulator)
-		return realpath(connection->emulator, NULL);
-	answer =
-		virConnectGetDomainCapabilities(connection->libvirt, NULL, "x86_64", NULL, NULL, 0);
-	document = answer ? xmlReadMemory(answer, (int)strlen(answer), NULL, NULL,
-					  XML_PARSE_NONET | XML_PARSE_NOERROR)
-			  : NULL;
-	for (xmlNodePtr node = document ? xmlDocGetRootElement(document)->children : NULL;
-	     node && !path; node = node->next)
-		if (!xmlStrcmp(node->name, BAD_CAST "path"))
-			path = (char *)xmlNodeGetContent(node);
-	xmlFreeDoc(document);
-	return path;
 }
 
 char *guest_qemu_command(struct connection *connection, const struct guest_request *request,

@@ -103,11 +103,15 @@ static char *command_line(const struct guest_request *request)
 {
 	const char *given = request->cmdline ? request->cmdline : "";
 
-	if (domain_is_rack(request))
-		return xasprintf("%s%s%s=%zu", given, given[0] ? " " : "",
-				 request->image == GUEST_LINUX ? JOB_CPUS_WORD : "cpus",
-				 request->cpu_count);
-	return xstrdup(given);
+	CLEANUP_FREE char *kinds = NULL;
+
+	if (!domain_is_rack(request))
+		return xstrdup(given);
+	if (request->image != GUEST_LINUX)
+		return xasprintf("%s%scpus=%zu", given, given[0] ? " " : "", request->cpu_count);
+	kinds = rack_linux_kinds(request->cpus, request->cpu_count);
+	return xasprintf("%s%s" JOB_CPUS_WORD "=%zu %s", given, given[0] ? " " : "",
+			 request->cpu_count, kinds);
 }
 
 static void add_os(xmlNodePtr domain, const struct domain_plan *plan)

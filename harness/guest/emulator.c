@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <libvirt/libvirt-qemu.h>
 #include <libvirt/virterror.h>
+#include <libxml/parser.h>
 
 #include "harness/guest/connection_internal.h"
 #include "harness/guest/domain.h"
@@ -80,4 +81,25 @@ bool emulator_has_machine(struct connection *connection, const char *machine)
 
 	virResetLastError();
 	return answer != NULL;
+}
+
+char *emulator_path(struct connection *connection)
+{
+	CLEANUP_FREE char *answer = NULL;
+	char *path = NULL;
+	xmlDocPtr document;
+
+	if (connection->emulator)
+		return realpath(connection->emulator, NULL);
+	answer =
+		virConnectGetDomainCapabilities(connection->libvirt, NULL, "x86_64", NULL, NULL, 0);
+	document = answer ? xmlReadMemory(answer, (int)strlen(answer), NULL, NULL,
+					  XML_PARSE_NONET | XML_PARSE_NOERROR)
+			  : NULL;
+	for (xmlNodePtr node = document ? xmlDocGetRootElement(document)->children : NULL;
+	     node && !path; node = node->next)
+		if (!xmlStrcmp(node->name, BAD_CAST "path"))
+			path = (char *)xmlNodeGetContent(node);
+	xmlFreeDoc(document);
+	return path;
 }

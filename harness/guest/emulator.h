@@ -11,6 +11,8 @@
 int emulator_version(struct connection *connection, unsigned long *version, struct error *err);
 /* Whether the connection's emulator has this machine. */
 bool emulator_has_machine(struct connection *connection, const char *machine);
+/* Where the hypervisor has the emulator that it would take; NULL: it does not say. Caller frees. */
+char *emulator_path(struct connection *connection);
 /* Whether the host says that it runs x86_64 guests under KVM. */
 bool emulator_offers_kvm(virConnectPtr libvirt);
 

@@ -177,6 +177,7 @@ int libc_payload(struct payload *payload, const char *libc, struct error *err)
 	if (access(probe, R_OK) < 0)
 		return error_set(err, ERROR_LAB, "%s: %s: 'make images' builds it", probe,
 				 strerror(errno));
+	payload_set_read_only(payload);
 	if (!libc)
 		return payload_add_program(payload, probe, NULL, err);
 	if (add_glibc(payload, libc, err) ||

@@ -34,6 +34,7 @@ struct payload {
 	size_t bytes;
 	struct text arguments, environment; /* as the job has them */
 	unsigned seconds;
+	bool read_only;
 };
 
 struct payload *payload_new(void)
@@ -260,6 +261,11 @@ void payload_set_seconds(struct payload *payload, unsigned seconds)
 	payload->seconds = seconds;
 }
 
+void payload_set_read_only(struct payload *payload)
+{
+	payload->read_only = true;
+}
+
 static void write_job(struct text *out, const struct payload *payload)
 {
 	char digits[16];
@@ -267,6 +273,8 @@ static void write_job(struct text *out, const struct payload *payload)
 	snprintf(digits, sizeof(digits), "%u",
 		 payload->seconds ? payload->seconds : JOB_SECONDS_DEFAULT);
 	add_string(out, JOB_SECONDS, digits);
+	if (payload->read_only)
+		add_string(out, JOB_READ_ONLY, "1");
 	text_add(out, payload->arguments.bytes, payload->arguments.length);
 	text_add(out, payload->environment.bytes, payload->environment.length);
 }

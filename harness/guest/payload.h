@@ -56,6 +56,8 @@ void payload_set_arguments(struct payload *payload, const char *const *argv);
 void payload_set_environment(struct payload *payload, const char *name, const char *value);
 /* A program that writes nothing for so long is killed; 0: the default. */
 void payload_set_seconds(struct payload *payload, unsigned seconds);
+/* It writes to no file: CPUs of the same bits may share a copy of the root, where it cannot. */
+void payload_set_read_only(struct payload *payload);
 
 struct payload_member {
 	const char *name; /* absolute, as the program sees it */

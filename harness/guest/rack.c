@@ -10,6 +10,7 @@
 
 #include "harness/util/cleanup.h"
 #include "harness/util/text.h"
+#include "images/linux/job.h"
 
 static bool is_text(const char *name)
 {
@@ -165,4 +166,46 @@ char *rack_linux_boot_cpu(const struct realised *const *cpus, size_t count)
 		text_addf(&text, ",%s=%s", name, value);
 	}
 	return text.bytes;
+}
+
+/* What a CPU is called, not what it can execute. */
+static bool is_name(const char *property)
+{
+	static const char *const names[] = { "family", "model",	 "stepping", "model-id",
+					     "level",  "xlevel", "xlevel2" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(property, names[i]))
+			return true;
+	return false;
+}
+
+/* All other properties, in the order in which each CPU has them. Caller frees. */
+static char *kind_of(const struct realised *cpu)
+{
+	struct text kind = { 0 };
+
+	for (size_t i = 0; i < cpu->property_count; i++)
+		if (!is_name(cpu->property[i].name))
+			text_addf(&kind, ",%s=%s", cpu->property[i].name, cpu->property[i].value);
+	return kind.bytes ? kind.bytes : xstrdup("");
+}
+
+char *rack_linux_kinds(const struct realised *const *cpus, size_t count)
+{
+	CLEANUP_FREE char **kinds = xcalloc(count + 1, sizeof(*kinds));
+	struct text word = { 0 };
+
+	text_addf(&word, "%s", JOB_KINDS_WORD);
+	for (size_t i = 0; i < count; i++) {
+		size_t same = 0;
+
+		kinds[i] = kind_of(cpus[i]);
+		while (strcmp(kinds[same], kinds[i]))
+			same++;
+		text_addf(&word, "%c%zu", i ? ',' : '=', same);
+	}
+	for (size_t i = 0; i < count; i++)
+		free(kinds[i]);
+	return word.bytes;
 }

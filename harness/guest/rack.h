@@ -48,4 +48,10 @@ extern const char *const rack_linux_bits[];
  */
 char *rack_linux_boot_cpu(const struct realised *const *cpus, size_t count);
 
+/*
+ * JOB_KINDS_WORD and its value (images/linux/job.h) for these CPUs: those of one number have the
+ * same properties but for who they are, all that TCG translates by. Caller frees.
+ */
+char *rack_linux_kinds(const struct realised *const *cpus, size_t count);
+
 #endif

@@ -187,11 +187,22 @@ static void want_cpu(void *context, unsigned cpu)
 	selftest_send_frame(&platform, REPORT_BEAT, NULL, 0);
 }
 
+/* The number of this CPU in JOB_KINDS_WORD, or -1. */
+static int kind_of(unsigned cpu)
+{
+	const char *at = getenv(JOB_KINDS_WORD);
+
+	while (at && --cpu) {
+		at = strchr(at, ',');
+		at = at ? at + 1 : NULL;
+	}
+	return at ? atoi(at) : -1;
+}
+
 static void visit_cpu(void *context, unsigned cpu)
 {
-	(void)cpu; /* want_cpu has set it */
 	platform.misc_enable = machine_misc_enable();
-	program_report(context, &platform);
+	program_report(context, kind_of(cpu), &platform);
 }
 
 /* How many CPUs reported. */
@@ -202,7 +213,7 @@ static unsigned run_job(struct program_job *job)
 
 	if (count)
 		return sockets_each((unsigned)count, want_cpu, visit_cpu, job);
-	program_report(job, &platform);
+	program_report(job, -1, &platform);
 	return 1;
 }
 

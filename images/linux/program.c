@@ -40,6 +40,7 @@ struct program_job {
 	char *bytes;
 	char **argv, **environment;
 	unsigned seconds;
+	bool read_only;
 };
 
 enum { PIPE_OUTPUT, PIPE_ERRORS, PIPE_STATUS, PIPES };
@@ -51,6 +52,7 @@ struct run {
 	int pipes[PIPES];  /* the ends that are read; -1 where nothing more comes */
 	int theirs[PIPES]; /* the ends that are written */
 	pid_t keeper;
+	int root;   /* as root_enter takes it */
 	bool apart; /* in namespaces of its own */
 	uint8_t how, code;
 };
@@ -99,6 +101,10 @@ static bool take_string(struct program_job *job, char *string, size_t *arguments
 	value = value_of(string, JOB_ENVIRONMENT);
 	if (value && *variables < ARGUMENTS_MOST) {
 		job->environment[(*variables)++] = value;
+		return true;
+	}
+	if (value_of(string, JOB_READ_ONLY)) {
+		job->read_only = true;
 		return true;
 	}
 	value = value_of(string, JOB_SECONDS);
@@ -199,7 +205,7 @@ static void __attribute__((noreturn)) keep(const struct run *run)
 
 	platform_remove();
 	set_oom(OOM_NEVER);
-	if (root_enter() < 0) {
+	if (root_enter(run->root) < 0) {
 		tell(run, REPORT_NOT_STARTED, errno);
 		_exit(0);
 	}
@@ -382,10 +388,13 @@ static void run_program(struct run *run)
 	close_pipes(run->pipes);
 }
 
-void program_report(const struct program_job *job, const struct selftest_platform *platform)
+void program_report(const struct program_job *job, int kind,
+		    const struct selftest_platform *platform)
 {
 	struct report *report = calloc(1, sizeof(*report));
-	struct run run = { .job = job, .platform = platform, .output = output_new() };
+	struct run run = {
+		.job = job, .platform = platform, .output = output_new(), .root = ROOT_FRESH
+	};
 	uint64_t left_out;
 
 	if (!report || !run.output) {
@@ -398,6 +407,8 @@ void program_report(const struct program_job *job, const struct selftest_platfor
 	report_u32(report, platform->misc_enable);
 	report_send(report, REPORT_START);
 	cpuid_report(report, dispatch_cpuid_instruction, NULL);
+	if (job->read_only && kind >= 0)
+		run.root = root_keep(kind);
 	run_program(&run);
 	left_out = output_send(run.output, report);
 	report_u8(report, run.how);

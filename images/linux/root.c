@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A fresh copy of the program's files in memory of its own, and the way into it. */
+/* Copies of the program's files in memory of their own, and the way into one. */
 #define _ATFILE_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -103,20 +103,64 @@ static int copy_tree(int from, int to, unsigned depth)
 	return 0;
 }
 
-static int make_copy(void)
+static int copy_root(const char *where)
 {
-	int from, to, result;
+	int from = open(JOB_ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int to = open(where, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int result = from < 0 || to < 0 ? -1 : copy_tree(from, to, 0);
 
-	mkdir(JOB_COPY, 0755);
-	/* Of the guest's memory half at most, whatever the program writes. */
-	if (mount("tmpfs", JOB_COPY, "tmpfs", 0, "mode=755,size=50%") < 0)
-		return -1;
-	from = open(JOB_ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	to = open(JOB_COPY, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	result = from < 0 || to < 0 ? -1 : copy_tree(from, to, 0);
 	if (to >= 0)
 		close(to);
 	return result;
+}
+
+static int make_fresh(void)
+{
+	/* Of the guest's memory half at most, whatever the program writes. */
+	if (mount("tmpfs", JOB_COPY, "tmpfs", 0, "mode=755,size=50%") < 0)
+		return -1;
+	return copy_root(JOB_COPY);
+}
+
+static void kept_path(char *path, size_t room, int number)
+{
+	snprintf(path, room, "%s/%d", JOB_KEPT, number);
+}
+
+static int show_kept(int number)
+{
+	char path[64];
+
+	kept_path(path, sizeof(path), number);
+	if (mount(path, JOB_COPY, NULL, MS_BIND, NULL) < 0)
+		return -1;
+	return mount(NULL, JOB_COPY, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL);
+}
+
+static int make_kept(const char *path)
+{
+	if (mkdir(JOB_KEPT, 0755) == 0 &&
+	    mount("tmpfs", JOB_KEPT, "tmpfs", 0, "mode=755,size=40%") < 0)
+		return -1;
+	if (mkdir(path, 0755) < 0)
+		return errno == EEXIST ? 0 : -1;
+	return copy_root(path);
+}
+
+int root_keep(int number)
+{
+	char path[64];
+
+	kept_path(path, sizeof(path), number);
+	if (access(JOB_ROOT, F_OK) < 0 || make_kept(path) < 0)
+		return ROOT_FRESH;
+	for (size_t i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
+		char place[96];
+
+		snprintf(place, sizeof(place), "%s%s", path, mounts[i].where);
+		mkdir(place, 0755); /* or it is there */
+	}
+	return number;
 }
 
 /* A kernel may lack one of them: the program may not need it. */
@@ -131,7 +175,7 @@ static void mount_rest(void)
 		chmod("/tmp", 01777); /* whatever the umask took */
 }
 
-int root_enter(void)
+int root_enter(int kept)
 {
 	/* Nothing that is mounted here is to be seen elsewhere. */
 	mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
@@ -139,7 +183,9 @@ int root_enter(void)
 		mount("proc", "/proc", "proc", MS_NOSUID, NULL);
 		return 0;
 	}
-	if (make_copy() < 0 || chroot(JOB_COPY) < 0 || chdir("/") < 0)
+	mkdir(JOB_COPY, 0755);
+	if ((kept == ROOT_FRESH ? make_fresh() : show_kept(kept)) < 0 || chroot(JOB_COPY) < 0 ||
+	    chdir("/") < 0)
 		return -1;
 	mount_rest();
 	return 0;
