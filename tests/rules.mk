@@ -12,7 +12,7 @@ SAN := SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omi
 
 .PHONY: test-programs san-programs
 test-programs: all $(UNIT) $(TEST_IMAGES)
-san-programs: $(B)/cpu-models $(UNIT) $(FUZZ_REPLAY)
+san-programs: $(B)/cpu-models $(DISK) $(UNIT) $(FUZZ_REPLAY)
 
 check-full: needs-browser
 check check-full: needs-check

@@ -168,6 +168,7 @@ START_TEST(bad_options_say_what_was_expected)
 		ck_assert_int_eq(parse(&options, rows[i].line, &err), OPTIONS_BAD);
 		ck_assert_int_eq(err.kind, ERROR_INPUT);
 		ck_assert_msg(strstr(err.text, rows[i].words), "%s: %s", rows[i].line, err.text);
+		run_options_free(&options);
 	}
 }
 END_TEST
