@@ -98,7 +98,7 @@ static double y_of(const struct chart *chart, double gb_per_s)
 /* A line for each doubling: what matters is how many times faster a path is. */
 static void add_grid(struct text *out, const struct chart *chart)
 {
-	for (double at = chart->low; at <= chart->high; at++) {
+	for (int at = (int)chart->low; at <= (int)chart->high; at++) {
 		double value = exp2(at), y = y_of(chart, value);
 
 		text_addf(out,
