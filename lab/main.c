@@ -14,7 +14,7 @@ static void help(void)
 	       "and\n"
 	       "checks the memset, clear and flush paths that each CPU gets.\n\ncommands:\n");
 	for (size_t i = 0; i < lab_command_count; i++)
-		printf("  %-8s %s\n", lab_commands[i].name, lab_commands[i].help);
+		printf("  %-10s %s\n", lab_commands[i].name, lab_commands[i].help);
 	printf("\noptions before the command:\n");
 	options_help(lab_global_options);
 	printf("\n'quirklab COMMAND --help' describes a command.\n");
