@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/util/clock.h"
 #include "harness/util/cleanup.h"
+#include "harness/util/clock.h"
 #include "harness/util/paths.h"
 #include "lab/bench.h"
 #include "lab/interrupt.h"

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/util/clock.h"
 #include "harness/util/cleanup.h"
+#include "harness/util/clock.h"
 #include "harness/util/file.h"
 #include "lab/cpus.h"
 #include "lab/interrupt.h"

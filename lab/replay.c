@@ -12,8 +12,8 @@
 
 #include "harness/cpu/dump.h"
 #include "harness/report/report.h"
-#include "harness/util/clock.h"
 #include "harness/util/cleanup.h"
+#include "harness/util/clock.h"
 #include "lab/cpus.h"
 #include "lab/host_chooser.h"
 #include "lab/lab.h"

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/util/clock.h"
 #include "harness/util/cleanup.h"
+#include "harness/util/clock.h"
 #include "lab/cpus.h"
 #include "lab/interrupt.h"
 #include "lab/repro.h"

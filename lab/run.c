@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/util/clock.h"
 #include "harness/util/cleanup.h"
+#include "harness/util/clock.h"
 #include "lab/cpus.h"
 #include "lab/images.h"
 #include "lab/interrupt.h"

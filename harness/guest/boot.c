@@ -5,7 +5,6 @@
 #include <libvirt/virterror.h>
 
 #include "harness/guest/boot_plan.h"
-#include "harness/util/clock.h"
 #include "harness/guest/connection_internal.h"
 #include "harness/guest/deadline.h"
 #include "harness/guest/disk.h"
@@ -15,6 +14,7 @@
 #include "harness/guest/rack.h"
 #include "harness/guest/watch.h"
 #include "harness/util/cleanup.h"
+#include "harness/util/clock.h"
 
 #define SETTLE_TICK_US 20000
 /* Of the work of others at most so much per core stretches the limits. */

@@ -12,10 +12,10 @@
 
 #include "harness/guest/accelerator.h"
 #include "harness/guest/capability_cache.h"
-#include "harness/util/clock.h"
 #include "harness/guest/emulator.h"
 #include "harness/guest/process.h"
 #include "harness/util/cleanup.h"
+#include "harness/util/clock.h"
 #include "harness/util/text.h"
 
 /* 9.0 starts guests with forced bits, 11.3 does not (domain.c); which version began is not known.

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "harness/util/clock.h"
 #include "harness/guest/connection_internal.h"
 #include "harness/guest/disk_internal.h"
 #include "harness/util/cleanup.h"
+#include "harness/util/clock.h"
 
 #define SAID_MOST     65536
 #define TICK_MS	      50

@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "harness/util/clock.h"
 #include "harness/guest/payload.h"
 #include "harness/util/cleanup.h"
+#include "harness/util/clock.h"
 #include "harness/util/file.h"
 #include "harness/util/text.h"
 #include "images/linux/job.h"

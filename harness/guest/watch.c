@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/util/clock.h"
 #include "harness/guest/qemu_log.h"
+#include "harness/util/clock.h"
 
 /* How often a waiting thread looks at the clock and at the interrupt. */
 #define TICK_SECONDS 0.05

@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 
 #include "harness/measure/noise.h"
-#include "harness/util/clock.h"
 #include "harness/util/cleanup.h"
+#include "harness/util/clock.h"
 #include "harness/util/text.h"
 
 #define HUGE_PAGE (2UL << 20)

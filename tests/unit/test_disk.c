@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/util/clock.h"
 #include "harness/guest/connection_internal.h"
 #include "harness/guest/disk_internal.h"
 #include "harness/util/cleanup.h"
+#include "harness/util/clock.h"
 #include "harness/util/file.h"
 
 static char folder[] = "/tmp/quirklab-disk.XXXXXX";

@@ -18,7 +18,6 @@
 
 #include "harness/guest/accelerator.h"
 #include "harness/guest/capability_cache.h"
-#include "harness/util/clock.h"
 #include "harness/guest/domain.h"
 #include "harness/guest/guest.h"
 #include "harness/guest/orphans.h"
@@ -29,6 +28,7 @@
 #include "harness/guest/supervisor.h"
 #include "harness/guest/watchdog.h"
 #include "harness/util/cleanup.h"
+#include "harness/util/clock.h"
 #include "harness/util/file.h"
 
 /* --- CPUs and domains
