@@ -15,7 +15,8 @@
 
 #define ROOM_BYTES (96 * 1024)
 #define OLD	   0xA5
-#define WORD	   8   /* a path is known by what stores words; less is a head alone */
+#define WORD	   8 /* a path is known by what stores words; less is a head alone */
+#define LONG	   1024
 #define AROUND	   256 /* bytes in front of and behind a copy that it must leave alone */
 
 static const struct copy {
@@ -84,7 +85,9 @@ static void show(const struct copy *copy, const struct dispatch_cpu *cpu,
 	if (copy->bytes >= WORD) {
 		ql_pick(pick, dispatch_path_name(choice.path),
 			choice.row ? choice.row->name : NULL);
-		ql_witness(pick, copy->bytes, (void (*)(void))path, copy_and_commit, (void *)&call);
+		/* Of a long one the path alone: all of its steps follow below. */
+		ql_trace(pick, copy->bytes, (void (*)(void))path, copy_and_commit, (void *)&call,
+			 copy->bytes > LONG ? QL_ROUNDS : 0);
 	}
 	memset(memory->at, OLD, 2 * AROUND + copy->head + copy->bytes);
 	ql_persist(pick, call.to, copy->bytes, memory->at, memory->bytes, copy_and_commit,
