@@ -18,13 +18,14 @@
 enum byte_state {
 	BYTE_UNTOUCHED,
 	BYTE_CACHED,  /* stored, and only in the cache */
-	BYTE_WRITTEN, /* stored past the cache; no fence yet */
-	BYTE_FLUSHED, /* on its way out of the cache; no fence yet */
+	BYTE_WRITTEN, /* stored past the cache: durable from the next fence on */
+	BYTE_FLUSHED, /* on its way out of the cache: the same */
 	BYTE_DURABLE,
 };
 
 struct byte {
-	uint64_t rip; /* of the last instruction that stored it */
+	uint64_t rip;	 /* of the last instruction that stored it */
+	uint32_t fences; /* that there had been when it came into its state */
 	uint8_t state;
 	uint8_t class;	 /* of that instruction */
 	uint8_t flush;	 /* what last flushed its line; CLASSES_MAX: nothing */
@@ -43,6 +44,7 @@ struct persist {
 	struct persist_range target, memory;
 	struct class classes[CLASSES_MAX];
 	unsigned class_count;
+	uint32_t fences; /* a fence costs the same however much there is: a guest may send many */
 	char fault[160]; /* the first store that should not be, or cannot be followed; "" none */
 	struct byte bytes[];
 };
@@ -151,6 +153,7 @@ static void store(struct persist *persist, const struct act *act, uint64_t rip, 
 
 		byte->rip = rip;
 		byte->class = class;
+		byte->fences = persist->fences;
 		byte->state = is_cached(act) ? BYTE_CACHED : BYTE_WRITTEN;
 		byte->flush_late = byte->flush != CLASSES_MAX;
 	}
@@ -174,8 +177,10 @@ static void flush(struct persist *persist, const struct act *act, uint64_t at)
 		struct byte *byte = &persist->bytes[i];
 
 		byte->flush = class;
-		if (byte->state == BYTE_CACHED)
-			byte->state = ordered ? BYTE_DURABLE : BYTE_FLUSHED;
+		if (byte->state != BYTE_CACHED)
+			continue;
+		byte->state = ordered ? BYTE_DURABLE : BYTE_FLUSHED;
+		byte->fences = persist->fences;
 	}
 }
 
@@ -183,10 +188,7 @@ static void fence(struct persist *persist, const struct act *act)
 {
 	if (act->kind == ACT_FENCE)
 		persist->classes[class_of(persist, act)].bytes++;
-	for (uint64_t i = 0; i < persist->target.bytes; i++)
-		if (persist->bytes[i].state == BYTE_WRITTEN ||
-		    persist->bytes[i].state == BYTE_FLUSHED)
-			persist->bytes[i].state = BYTE_DURABLE;
+	persist->fences++;
 }
 
 void persist_step(struct persist *persist, uint64_t rip, const uint8_t *bytes, size_t length,
@@ -214,6 +216,13 @@ void persist_step(struct persist *persist, uint64_t rip, const uint8_t *bytes, s
 	}
 	if (act.kind == ACT_FENCE || act.locked)
 		fence(persist, &act);
+}
+
+static bool is_durable(const struct persist *persist, const struct byte *byte)
+{
+	return byte->state == BYTE_DURABLE ||
+	       ((byte->state == BYTE_WRITTEN || byte->state == BYTE_FLUSHED) &&
+		byte->fences < persist->fences);
 }
 
 /* --- in words
@@ -308,7 +317,7 @@ void persist_end(const struct persist *persist, const char *cut, struct persist_
 
 	*out = (struct persist_verdict){ 0 };
 	for (uint64_t i = persist->target.bytes; i > 0; i--) {
-		if (persist->bytes[i - 1].state == BYTE_DURABLE)
+		if (is_durable(persist, &persist->bytes[i - 1]))
 			continue;
 		count++;
 		first = i - 1;

@@ -3,7 +3,6 @@
  * From modules to a mapping, by the same files of sysfs that ndctl writes
  * (Documentation/ABI/testing/sysfs-bus-nvdimm, drivers/nvdimm/pfn_devs.c).
  */
-#define _GNU_SOURCE
 #include "tests/subjects/pmem_map.h"
 
 #include <dirent.h>

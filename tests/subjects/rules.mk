@@ -35,7 +35,7 @@ images: $(PMEM)
 $(PMEM): $(PMEM_SRC) tests/subjects/pmem_map.h tests/subjects/quirklab.h $(B)/libdispatch.a $(B)/flags
 	@mkdir -p $(@D)
 	$(call brief,CC)
-	$(Q)$(CC) $(SUBJECT_CFLAGS) -static -o $@ $(PMEM_SRC) $(B)/libdispatch.a
+	$(Q)$(CC) $(SUBJECT_CFLAGS) -D_GNU_SOURCE -static -o $@ $(PMEM_SRC) $(B)/libdispatch.a
 
 install: install-probe
 .PHONY: install-probe

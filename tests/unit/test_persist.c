@@ -120,6 +120,13 @@ START_TEST(stored_after_its_flush)
 	finish("mov; clwb; sfence: not durable",
 	       "not durable: offset 3: stored by mov at 0x1003, after the clwb of its line; "
 	       "1 of 8 bytes");
+	begin(TO, 8);
+	STEP(MOV8, TO);
+	STEP(CLFLUSH, TO);
+	STEP(MOV8, TO);
+	finish("mov; clflush: not durable",
+	       "not durable: offset 0: stored by mov at 0x1002, after the clflush of its line; "
+	       "8 of 8 bytes");
 }
 END_TEST
 
