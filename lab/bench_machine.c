@@ -32,7 +32,7 @@ static void read_brand(char *out, size_t room)
 {
 	uint32_t registers[12] = { 0 };
 
-	if (__get_cpuid_max(0x80000000, NULL) >= LEAF_BRAND + 2)
+	if ((unsigned)__get_cpuid_max(0x80000000, NULL) >= LEAF_BRAND + 2) /* clang: int */
 		for (unsigned i = 0; i < 3; i++)
 			__cpuid(LEAF_BRAND + i, registers[4 * i], registers[4 * i + 1],
 				registers[4 * i + 2], registers[4 * i + 3]);
