@@ -53,6 +53,24 @@
 			"cloud-init=disabled enforcing=0"
 
 /*
+ * The initcalls of a kernel that a short boot leaves out. ACPI's interpreter is one, so that such a
+ * guest cannot power itself off; the harness ends it. ACPI's tables are read all the same: without
+ * (acpi=off) the kernel would lose its APIC and the flag. Those of one line belong together:
+ * inet_blackhole_dev_init dereferences what inet_init has not made.
+ */
+#define SHORT_LEAVES_OUT                                                                  \
+	"acpi_init,"                                                                      \
+	"init_kprobe_trace,init_blk_tracer,init_trace_printk_function_export,"            \
+	"tracer_init_tracefs,bpf_rstat_kfunc_init,perf_event_sysfs_init,"                 \
+	"slab_sysfs_init,ksm_init,"                                                       \
+	"inet_init,inet6_init,sysctl_ipv4_init,tcp_congestion_default,cubictcp_register," \
+	"packet_init,xsk_init,apparmor_nf_ip_init,inet_blackhole_dev_init,"               \
+	"cmos_init,add_rtc_cmos,hpet_init,i8042_init,nvme_core_init,cxl_core_init,"       \
+	"load_system_certificate_list,init_ima,tomoyo_initerface_init,"                   \
+	"crypto_kdf108_init,crc_t10dif_mod_init,crc64_rocksoft_mod_init,"                 \
+	"ext4_init_fs,init_mqueue_fs"
+
+/*
  * A short boot, where the kernel is the subject: much of what lies between the patching of the text
  * and user space is left out. Nothing of it is asked for what a record holds, which is the same
  * after a full boot (tests/e2e/subject-linux.sh).
@@ -61,17 +79,16 @@
  *                       reads
  *   noapictimer nohpet  one timer less to measure, and one to look for
  *   pci=off             no bus is searched
- *   initcall_blacklist  tracing, a congestion control, a cipher's self-test, slabs in /sys, and
- *                       ACPI's interpreter, so that such a guest cannot power itself off; the
- *                       harness ends it. Its tables are read all the same: without (acpi=off) the
- *                       kernel would lose its APIC and the flag. A name that a kernel lacks is
- *                       passed over
+ *   8250.nr_uarts=2     no port is probed but the two that are there
+ *   lsm= audit=0        no security module, no log of what it says
+ *   init_on_alloc=0     pages are not cleared a second time: by `rep stosb`, a byte is a step of
+ * the emulator's rodata=off          the text stays writable; else all page tables are walked to
+ * show that nothing is initcall_blacklist  what SHORT_LEAVES_OUT lists. A name that a kernel lacks
+ * is passed over
  */
-#define LINUX_CMDLINE_SHORT                                                        \
-	"tsc_early_khz=2000000 noapictimer nohpet pci=off "                        \
-	"initcall_blacklist=acpi_init,init_kprobe_trace,init_blk_tracer,"          \
-	"init_trace_printk_function_export,tracer_init_tracefs,cubictcp_register," \
-	"crypto_kdf108_init,slab_sysfs_init"
+#define LINUX_CMDLINE_SHORT                                                              \
+	"tsc_early_khz=2000000 noapictimer nohpet pci=off 8250.nr_uarts=2 lsm= audit=0 " \
+	"init_on_alloc=0 rodata=off initcall_blacklist=" SHORT_LEAVES_OUT
 
 /* The word that tells the agent its subject; the kernel makes a variable of a word that it does not
  * know. Without it: the dispatcher. */
