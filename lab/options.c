@@ -54,6 +54,15 @@ static const struct option_row *find_key(const struct option_row *rows, int key)
 	return NULL;
 }
 
+/* Whether a command was given an option of those before it. */
+static bool is_global(const char *name, int key)
+{
+	for (const struct option_row *row = lab_global_options; row->name; row++)
+		if (name ? !strcmp(row->name, name) : row->key == key)
+			return true;
+	return false;
+}
+
 /* The message for an option that getopt_long refused. */
 static int bad_option(const struct option_row *rows, int result, const char *word,
 		      struct error *err)
@@ -68,6 +77,8 @@ static int bad_option(const struct option_row *rows, int result, const char *wor
 		return error_set(err, ERROR_INPUT, "option '%s' needs %s", word,
 				 row ? row->argument : "an argument");
 	}
+	if (optopt && !find_key(rows, optopt) && is_global(NULL, optopt))
+		return error_set(err, ERROR_INPUT, "option '-%c' comes before the command", optopt);
 	if (optopt && !find_key(rows, optopt) && !find_key(always, optopt))
 		return error_set(err, ERROR_INPUT, "no option '-%c': try --help", optopt);
 	if (optopt)
@@ -76,6 +87,8 @@ static int bad_option(const struct option_row *rows, int result, const char *wor
 	while (rows[count].name)
 		count++;
 	snprintf(name, sizeof(name), "%.*s", (int)(length - 2), word + 2);
+	if (is_global(name, 0))
+		return error_set(err, ERROR_INPUT, "option '--%s' comes before the command", name);
 	near = count ? near_name(name, &rows->name, count, sizeof(*rows)) : NULL;
 	if (near)
 		return error_set(err, ERROR_INPUT, "no option '--%s': do you mean '--%s'?", name,

@@ -158,6 +158,8 @@ START_TEST(bad_options_say_what_was_expected)
 		{ "run --nothing-like-it", "no option '--nothing-like-it'" },
 		{ "run -x", "no option '-x'" },
 		{ "run --strict -x", "no option '-x'" },
+		{ "run -v", "option '-v' comes before the command" },
+		{ "run --verbose", "option '--verbose' comes before the command" },
 		{ "run --strict=yes", "takes no argument" },
 	};
 
