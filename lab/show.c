@@ -109,7 +109,7 @@ static void show_text(const struct portrait *portrait)
 		printf("  uarch      %s\n", cpu->uarch);
 	printf("  from       %s\n", origin_name(cpu->origin));
 	if (cpu->llc_bytes)
-		printf("  LLC        %llu bytes\n", (unsigned long long)cpu->llc_bytes);
+		printf("  LLC        %llu KiB\n", (unsigned long long)cpu->llc_bytes >> 10);
 	if (cpu->line_bytes)
 		printf("  line       %u bytes\n", cpu->line_bytes);
 	if (*cpu->note)
