@@ -21,6 +21,15 @@ static void escaped(FILE *out, const char *bytes)
 		fprintf(out, "%s%c", *at == '#' || *at == '\\' ? "\\" : "", *at);
 }
 
+/* YAML's single quotes, in which only the quote means something. */
+static void quoted(FILE *out, const char *printable)
+{
+	fputc('\'', out);
+	for (const char *at = printable; *at; at++)
+		fprintf(out, "%s%c", *at == '\'' ? "'" : "", *at);
+	fputc('\'', out);
+}
+
 static void cell(struct reporter *reporter, const struct cell_result *result)
 {
 	CLEANUP_TEXT struct text record = { 0 }, reason = { 0 };
@@ -30,17 +39,18 @@ static void cell(struct reporter *reporter, const struct cell_result *result)
 
 	fprintf(out, "%s %zu - ", ok ? "ok" : "not ok", reporter->seen);
 	escaped(out, result->cell);
+	result_reason(&reason, result);
 	if (skipped) {
-		result_reason(&reason, result);
 		fprintf(out, " # SKIP %s: ", verdict_name(result->verdict));
 		escaped(out, text_string(&reason));
 	}
 	fputc('\n', out);
 	if (!ok) {
-		/* JSON is YAML. */
 		record_write(&record, result);
-		fprintf(out, "  ---\n  verdict: %s\n  record: %s  ...\n",
-			verdict_name(result->verdict), text_string(&record));
+		fprintf(out, "  ---\n  verdict: %s\n  reason: ", verdict_name(result->verdict));
+		quoted(out, text_string(&reason));
+		/* JSON is YAML. */
+		fprintf(out, "\n  record: %s  ...\n", text_string(&record));
 	}
 	fflush(out);
 }

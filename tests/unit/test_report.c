@@ -369,6 +369,27 @@ START_TEST(tap)
 	ck_assert_ptr_nonnull(strstr(bytes, "\n# 8 cells: 1 pass, 1 mismatch (fsrs), 1 skip "));
 	ck_assert_uint_eq(count_of(bytes, "\nok ") + count_of(bytes, "\nnot ok "), 8);
 	ck_assert_uint_eq(count_of(bytes, "\n  ---\n"), count_of(bytes, "\n  ...\n"));
+	ck_assert_uint_eq(count_of(bytes, "\n  reason: '"), count_of(bytes, "\n  ---\n"));
+}
+END_TEST
+
+START_TEST(tap_quotes_a_reason)
+{
+	struct report_options options = { .format = FORMAT_TAP, .planned = 1 };
+	struct cell_result *result = make("a", VERDICT_FAIL);
+	struct summary summary = { .cells = 1 };
+	char *bytes = NULL;
+	size_t length;
+	FILE *out = open_memstream(&bytes, &length);
+	struct reporter *reporter = reporter_open(&options, out);
+
+	strcpy(result->reason, "it's \"so\": # \\");
+	reporter_cell(reporter, result);
+	ck_assert_int_eq(reporter_close(reporter, &summary, NULL), 0);
+	fclose(out);
+	ck_assert_ptr_nonnull(strstr(bytes, "\n  verdict: fail\n  reason: 'it''s \"so\": # \\'\n"));
+	drop(result);
+	free(bytes);
 }
 END_TEST
 
@@ -658,6 +679,7 @@ Suite *suite_report(void)
 	tcase_add_test(summary, reasons_are_named_once_and_bounded);
 	suite_add_tcase(suite, summary);
 	tcase_add_test(formats, tap);
+	tcase_add_test(formats, tap_quotes_a_reason);
 	tcase_add_test(formats, tap_of_a_run_that_was_cut_short);
 	tcase_add_test(formats, json_lines);
 	tcase_add_test(formats, junit);
