@@ -2,6 +2,12 @@
 # bash completion for quirklab. tests/unit/test_lab.c compares its words with the program's own.
 # shellcheck shell=bash
 
+# The names of the catalogue; `program` is the caller's.
+_quirklab_cpus()
+{
+	"$program" list cpus 2>/dev/null | sed -E 's/^.{12} +[0-9:]+ +([^ ]+).*/\1/'
+}
+
 _quirklab()
 {
 	local cur prev word i command='' program=${COMP_WORDS[0]}
@@ -65,7 +71,12 @@ _quirklab()
 		[ "$command" = bench ] ||
 			word="$("$program" list operations 2>/dev/null | sed -E 's/ .*//')"
 		;;
-	--kernel | --emulator | --against | --libc | --base | --head | --pmem | --html)
+	--cpu | --against)
+		word=$(_quirklab_cpus)
+		mapfile -t COMPREPLY < <(compgen -f -W "$word" -- "$cur")
+		return
+		;;
+	--kernel | --emulator | --libc | --base | --head | --pmem | --html)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
@@ -105,9 +116,9 @@ _quirklab()
 			;;
 		list/*) word='cpus models subjects operations' ;;
 		run/* | replay/* | show/* | cpuid/* | cpuid-diff/* | repro/*)
-			word="catalogue unknown models $("$program" list cpus 2>/dev/null |
-				sed -E 's/^.{12} +[0-9:]+ +([^ ]+).*/\1/')"
-			[[ $command != cpuid* && $command != repro ]] || word="host - ${word#catalogue unknown models }"
+			word='catalogue unknown models'
+			[[ $command != cpuid* && $command != repro ]] || word='host -'
+			word="$word $(_quirklab_cpus)"
 			mapfile -t COMPREPLY < <(compgen -f -W "$word" -- "$cur")
 			return
 			;;
