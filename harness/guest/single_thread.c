@@ -53,13 +53,23 @@ static int write_script(const char *path, const char *emulator)
 	return chmod(path, 0755) < 0 ? -1 : access(path, X_OK);
 }
 
+char *single_thread_script(const char *folder, const char *emulator)
+{
+	char *path = script_path(folder, emulator);
+
+	if (path && folder_make(folder, NULL) == 0 && write_script(path, emulator) == 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
 static char *make(virConnectPtr libvirt, const char *emulator)
 {
 	CLEANUP_FREE char *folder = path_cache("emulators");
-	CLEANUP_FREE char *path = folder ? script_path(folder, emulator) : NULL;
+	CLEANUP_FREE char *path = folder ? single_thread_script(folder, emulator) : NULL;
 	CLEANUP_FREE char *answer = NULL;
 
-	if (!path || folder_make(folder, NULL) < 0 || write_script(path, emulator) < 0)
+	if (!path)
 		return NULL;
 	answer = virConnectGetDomainCapabilities(libvirt, path, "x86_64", "pc", "qemu", 0);
 	virResetLastError();

@@ -28,6 +28,9 @@ struct single_thread {
  */
 const char *single_thread_emulator(struct single_thread *single, virConnectPtr libvirt,
 				   const char *emulator);
+/* The path of that script in a folder, which is made; NULL where it cannot be written or executed.
+ * Caller frees. */
+char *single_thread_script(const char *folder, const char *emulator);
 void single_thread_free(struct single_thread *single);
 
 #endif

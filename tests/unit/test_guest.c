@@ -25,6 +25,7 @@
 #include "harness/guest/rack.h"
 #include "harness/guest/reaper.h"
 #include "harness/guest/root.h"
+#include "harness/guest/single_thread.h"
 #include "harness/guest/supervisor.h"
 #include "harness/guest/watchdog.h"
 #include "harness/util/cleanup.h"
@@ -350,7 +351,7 @@ START_TEST(linux_rack)
 	add_property(other, "bmi1", "on");
 	add_property(other, "smep", "on");
 	xml = make_xml(&request, true, NULL);
-	expect(xml, "string(/domain/os/cmdline)", "quiet quirklab_cpus=2");
+	expect(xml, "string(/domain/os/cmdline)", "quiet quirklab_cpus=2 quirklab_kinds=0,1");
 	expect(xml, "string(/domain/vcpu)", "3");
 	expect(xml, "string(/domain/vcpu/@current)", "1");
 	expect(xml, "string(/domain/os/type/@machine)", "pc");
@@ -364,6 +365,58 @@ START_TEST(linux_rack)
 	ck_assert_ptr_null(strstr(boot, "xlevel2"));
 	free_cpu(one);
 	free_cpu(other);
+}
+END_TEST
+
+/* Which CPUs of a Linux rack can share translated code: who they are makes no difference, one bit
+ * does, and where that is no matter. */
+START_TEST(linux_rack_kinds)
+{
+	struct realised *cpus[] = { haswell(), haswell(), haswell(), haswell(), haswell() };
+	CLEANUP_FREE char *kinds = NULL;
+
+	add_property(cpus[1], "model", "85");
+	add_property(cpus[1], "stepping", "9");
+	add_property(cpus[1], "model-id", "another");
+	add_property(cpus[2], "bmi1", "on");
+	add_property(cpus[3], "bmi1", "off");
+	add_property(cpus[4], "xlevel", "5");
+	add_property(cpus[4], "bmi1", "on");
+	kinds = rack_linux_kinds((const struct realised *const *)cpus, 5);
+	ck_assert_str_eq(kinds, "quirklab_kinds=0,0,2,3,2");
+	for (size_t i = 0; i < 5; i++)
+		free_cpu(cpus[i]);
+}
+END_TEST
+
+/* What the script makes of an emulator's words, and that it is written once. */
+START_TEST(one_thread_script)
+{
+	char folder[] = "/tmp/quirklab-single-XXXXXX";
+	CLEANUP_FREE char *emulator = NULL, *path = NULL, *again = NULL, *run = NULL, *out = NULL;
+	static const char words[] = "#!/bin/sh\nprintf '<%s>' \"$@\"\n";
+	struct stat first, second;
+	size_t length = 0;
+
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	emulator = xasprintf("%s/an emulator", folder);
+	ck_assert_int_eq(file_write(emulator, words, strlen(words), NULL), 0);
+	ck_assert_int_eq(chmod(emulator, 0755), 0);
+	path = single_thread_script(folder, emulator);
+	ck_assert_ptr_nonnull(path);
+	run = xasprintf("'%s' -name tcg -accel tcg -m '1 2' -accel kvm '' > %s/out", path, folder);
+	ck_assert_int_eq(system(run), 0);
+	free(run);
+	run = xasprintf("%s/out", folder);
+	ck_assert_int_eq(file_read(run, 4096, &out, &length, NULL), 0);
+	ck_assert_str_eq(out, "<-name><tcg><-accel><tcg,thread=single><-m><1 2><-accel><kvm><>");
+	ck_assert_int_eq(stat(path, &first), 0);
+	again = single_thread_script(folder, emulator);
+	ck_assert_str_eq(again, path);
+	ck_assert_int_eq(stat(path, &second), 0);
+	ck_assert_uint_eq(first.st_ino, second.st_ino);
+	ck_assert_ptr_null(single_thread_script(folder, "/no/such/emulator"));
+	folder_remove(folder, NULL);
 }
 END_TEST
 
@@ -923,6 +976,8 @@ Suite *suite_guest(void)
 	tcase_add_test(domains, refused_requests);
 	tcase_add_test(domains, rack_command_types);
 	tcase_add_test(domains, linux_rack);
+	tcase_add_test(domains, linux_rack_kinds);
+	tcase_add_test(domains, one_thread_script);
 	suite_add_tcase(suite, domains);
 	tcase_add_test(watchdogs, watchdog_limits);
 	tcase_add_test(watchdogs, watchdog_progress);

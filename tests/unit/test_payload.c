@@ -100,6 +100,17 @@ START_TEST(members_in_order)
 		      "seconds=60\nargument=/subject/a\nargument=one\nargument=\n"
 		      "environment=A=b=c\n");
 	ck_assert(!has_member("/subject/b"));
+	payload_set_read_only(payload);
+	payload_set_seconds(payload, 7);
+	check_members("/lib 040755 library\n"
+		      "/lib/x 040755 library\n"
+		      "/lib/x-y 100644 0 library\n"
+		      "/lib/x/b 120777 -> ../a library\n"
+		      "/subject 040755\n"
+		      "/subject/a 100700 3\n"
+		      "/quirklab/job 100644 83\n"
+		      "seconds=7\nread-only=1\nargument=/subject/a\nargument=one\nargument=\n"
+		      "environment=A=b=c\n");
 }
 END_TEST
 
