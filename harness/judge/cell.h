@@ -55,6 +55,7 @@ struct cell_kernel {
 		uint32_t count; /* places of the kernel's text that call it */
 	} sites[CELL_FACTS_MAX];
 	size_t site_count;
+	char boot[8]; /* short, full, both: short, and a full one showed the same; "" unsaid */
 };
 
 /* What a program that is the subject said and how it ended; printable. */

@@ -10,6 +10,7 @@
 
 #include "harness/cpu/realise.h"
 #include "harness/guest/payload.h"
+#include "harness/judge/boots.h"
 #include "harness/judge/program.h"
 #include "harness/guest/disk.h"
 #include "harness/plan/expected.h"
@@ -20,6 +21,8 @@
 #include "images/linux/job.h"
 
 #define TRIES 2
+/* Of short boots one in so many is followed by a full one, which has to show the same. */
+#define SAMPLED_EVERY 16
 /* An appliance takes half a minute to start: the logs of so many dead guests tell what is wrong. */
 #define DISK_LOGS_MOST 8
 
@@ -28,6 +31,8 @@ struct boot {
 	struct boot *next;
 	unsigned attempt; /* 1..TRIES, of each of its cells */
 	bool rack;
+	struct cell_result *brief; /* of its one cell after a short boot: this one is full, to be
+				      compared. NULL: it is not. Owned */
 	size_t count;
 	size_t cells[]; /* indices into the plan */
 };
@@ -73,6 +78,14 @@ static struct boot *boot_new(size_t count, unsigned attempt, bool rack)
 	return boot;
 }
 
+static void boot_free(struct boot *boot)
+{
+	if (boot->brief)
+		cell_result_free(boot->brief);
+	free(boot->brief);
+	free(boot);
+}
+
 static void push(struct schedule *schedule, struct boot *boot)
 {
 	pthread_mutex_lock(&schedule->lock);
@@ -82,10 +95,13 @@ static void push(struct schedule *schedule, struct boot *boot)
 	pthread_mutex_unlock(&schedule->lock);
 }
 
-static void push_alone(struct schedule *schedule, size_t cell, unsigned attempt)
+/* Takes over BRIEF, which may be NULL. */
+static void push_alone(struct schedule *schedule, size_t cell, unsigned attempt,
+		       struct cell_result *brief)
 {
 	struct boot *boot = boot_new(1, attempt, false);
 
+	boot->brief = brief;
 	boot->cells[0] = cell;
 	push(schedule, boot);
 }
@@ -195,7 +211,7 @@ static void fill_queue(struct schedule *schedule, const struct hypervisor *const
 		push(schedule, boots[i]);
 	for (size_t i = 0; i < plan->count; i++)
 		if (!group[i] && !plan->cells[i].finished)
-			push_alone(schedule, i, 1);
+			push_alone(schedule, i, 1, NULL);
 }
 
 /* --- one cell's result ---------------------------------------------------------------------------
@@ -338,8 +354,15 @@ static const struct expectations *expectations_of(struct worker *worker,
 	return expected_of(expected, version);
 }
 
+/* What a short boot cannot tell, a full one is asked at the second try. */
+static bool is_short(const struct plan_options *options, const struct boot *boot)
+{
+	return options->kind == SUBJECT_KERNEL && options->image == GUEST_LINUX &&
+	       !options->full_boot && boot->attempt == 1 && !boot->brief;
+}
+
 /* What becomes of one cell of a guest that has ended. */
-enum fate { FATE_RECORDED, FATE_ALONE, FATE_AGAIN };
+enum fate { FATE_RECORDED, FATE_ALONE, FATE_AGAIN, FATE_SAMPLED, FATE_COMPARED };
 
 static enum fate settle(struct worker *worker, const struct boot *boot, size_t place,
 			struct cell_result *result)
@@ -347,6 +370,7 @@ static enum fate settle(struct worker *worker, const struct boot *boot, size_t p
 	const struct plan_cell *cell = &worker->schedule->plan->cells[boot->cells[place]];
 	const struct guest_result *guest = &worker->guest;
 	const struct observation *observation = observation_of(worker, boot, place);
+	const struct plan_options *options = worker->schedule->options;
 	bool whole;
 
 	whole = observation && observation->done;
@@ -358,11 +382,74 @@ static enum fate settle(struct worker *worker, const struct boot *boot, size_t p
 	fill_guest(result, boot, guest, observation);
 	if (observation)
 		judge(result, cell->cpu, observation, expectations_of(worker, observation));
+	if (result->kernel_seen && options->image == GUEST_LINUX)
+		snprintf(result->kernel_seen->boot, sizeof(result->kernel_seen->boot), "%s",
+			 is_short(options, boot) ? "short" : "full");
 	if (!whole)
 		fill_death(result, guest);
 	if (retried(result->verdict) && !cell->cpu->identity_known)
 		fill_unknown(result);
-	return retried(result->verdict) && boot->attempt < TRIES ? FATE_AGAIN : FATE_RECORDED;
+	if (retried(result->verdict) && boot->attempt < TRIES)
+		return FATE_AGAIN;
+	if (boot->brief)
+		return FATE_COMPARED;
+	return is_short(options, boot) && boot->cells[place] % SAMPLED_EVERY == 0 ? FATE_SAMPLED
+										  : FATE_RECORDED;
+}
+
+/* A cell of the sample: its record is that of the short boot, and an error where the full one shows
+ * something else. */
+static void record_compared(struct worker *worker, struct cell_result *brief,
+			    const struct cell_result *full)
+{
+	char what[400];
+
+	brief->seconds.create += full->seconds.create;
+	brief->seconds.guest += full->seconds.guest;
+	brief->seconds.destroy += full->seconds.destroy;
+	brief->seconds.total += full->seconds.total;
+	if (retried(full->verdict)) {
+		brief->verdict = VERDICT_ERROR;
+		snprintf(brief->reason, sizeof(brief->reason),
+			 "no full boot to compare the short one with: %.400s", full->reason);
+	} else if (!boots_agree(what, sizeof(what), brief, full)) {
+		brief->verdict = VERDICT_ERROR;
+		snprintf(brief->reason, sizeof(brief->reason),
+			 "a short boot does not tell what a full one does: %s", what);
+	} else {
+		snprintf(brief->kernel_seen->boot, sizeof(brief->kernel_seen->boot), "both");
+	}
+	record(worker, brief);
+}
+
+/* What follows from a cell's fate. What it needs of the result later, it moves out. */
+static void follow(struct worker *worker, struct boot *boot, size_t place, enum fate fate,
+		   struct cell_result *result)
+{
+	struct schedule *schedule = worker->schedule;
+	struct cell_result *brief = boot->brief;
+
+	switch (fate) {
+	case FATE_RECORDED:
+		record(worker, result);
+		break;
+	case FATE_COMPARED:
+		record_compared(worker, brief, result);
+		break;
+	case FATE_SAMPLED:
+		brief = xcalloc(1, sizeof(*brief));
+		*brief = *result;
+		*result = (struct cell_result){ 0 };
+		push_alone(schedule, boot->cells[place], 1, brief);
+		break;
+	case FATE_ALONE:
+		push_alone(schedule, boot->cells[place], boot->attempt, NULL);
+		break;
+	case FATE_AGAIN:
+		boot->brief = NULL;
+		push_alone(schedule, boot->cells[place], boot->attempt + 1, brief);
+		break;
+	}
 }
 
 /* Of a guest that its own init had booted, and that will not be tried again. */
@@ -386,9 +473,8 @@ static void collect_logs(struct worker *worker, struct cell_result *result)
 			 guest->logs.length ? "; its logs are in disk.log" : "; it wrote no logs");
 }
 
-static void settle_all(struct worker *worker, const struct boot *boot)
+static void settle_all(struct worker *worker, struct boot *boot)
 {
-	struct schedule *schedule = worker->schedule;
 	CLEANUP_FREE struct cell_result *results = xcalloc(boot->count, sizeof(*results));
 	CLEANUP_FREE enum fate *fates = xcalloc(boot->count, sizeof(*fates));
 	CLEANUP_FREE size_t *places = xcalloc(boot->count, sizeof(*places));
@@ -396,9 +482,8 @@ static void settle_all(struct worker *worker, const struct boot *boot)
 		enum fate fate;
 		const char *part;
 	} parts[] = {
-		{ FATE_RECORDED, NULL },
-		{ FATE_ALONE, "rack" },
-		{ FATE_AGAIN, "try-1" },
+		{ FATE_RECORDED, NULL }, { FATE_SAMPLED, NULL },  { FATE_COMPARED, "full" },
+		{ FATE_ALONE, "rack" },	 { FATE_AGAIN, "try-1" },
 	};
 
 	for (size_t i = 0; i < boot->count; i++) {
@@ -416,11 +501,7 @@ static void settle_all(struct worker *worker, const struct boot *boot)
 		keep_logs(worker, boot, places, count, parts[p].part);
 	}
 	for (size_t i = 0; i < boot->count; i++) {
-		if (fates[i] == FATE_RECORDED)
-			record(worker, &results[i]);
-		else
-			push_alone(schedule, boot->cells[i],
-				   fates[i] == FATE_ALONE ? boot->attempt : boot->attempt + 1);
+		follow(worker, boot, i, fates[i], &results[i]);
 		cell_result_free(&results[i]);
 	}
 }
@@ -456,13 +537,6 @@ static void realise_all(struct worker *worker, struct boot *boot, struct realise
 			boot->cells[kept++] = cell;
 	}
 	boot->count = kept;
-}
-
-/* What a short boot cannot tell, a full one is asked at the second try. */
-static bool is_short(const struct plan_options *options, const struct boot *boot)
-{
-	return options->kind == SUBJECT_KERNEL && options->image == GUEST_LINUX &&
-	       !options->full_boot && boot->attempt == 1;
 }
 
 /* The first guest of a kernel says where its symbols are; the next need not look. */
@@ -571,7 +645,7 @@ static void *work(void *argument)
 
 	while ((boot = take(worker->schedule))) {
 		run_boot(worker, boot);
-		free(boot);
+		boot_free(boot);
 		done(worker->schedule);
 	}
 	return NULL;
@@ -638,7 +712,7 @@ int schedule_run(const struct plan *plan, const struct plan_options *options,
 		struct boot *boot = schedule.first;
 
 		schedule.first = boot->next;
-		free(boot);
+		boot_free(boot);
 	}
 	pthread_cond_destroy(&schedule.changed);
 	free(schedule.symbols);

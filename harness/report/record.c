@@ -154,6 +154,8 @@ static json_t *write_kernel(const struct cell_kernel *kernel)
 	json_object_set_new(out, "flags", words(kernel->flags));
 	json_object_set_new(out, "vulnerabilities", vulnerabilities);
 	json_object_set_new(out, "sites", sites);
+	if (*kernel->boot)
+		json_object_set_new(out, "boot", string(kernel->boot));
 	return out;
 }
 
@@ -593,6 +595,8 @@ static void read_kernel(struct reader *reader, struct cell_result *result, json_
 			       sizeof(kernel->sites[0].name), name, strlen(name));
 		kernel->sites[kernel->site_count++].count = (uint32_t)json_integer_value(value);
 	}
+	if (json_object_get(from, "boot")) /* records of an older lab have none */
+		GET_STRING(reader, kernel->boot, from, "boot");
 }
 
 static void read_tests(struct reader *reader, struct cell_program *program, json_t *tests)

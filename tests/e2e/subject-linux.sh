@@ -49,7 +49,10 @@ check "what it says of vulnerabilities is there" \
 # What a short boot leaves out is in no record.
 quirklab run --subject linux --full-boot --results f skylake-x westmere-ep diamondrapids-x >out 2>err </dev/null || :
 check "short boots were the first try" lines 3 <(jq -c 'select(.tries == 1)' r/results.jsonl)
-same='[inputs] | sort_by(.cell)[] | del(.run, .seconds)'
+check "one of them was compared with a full one, by the run itself" \
+	is "$(jq -r .kernel.boot r/results.jsonl | sort | xargs)" "both short short"
+check "--full-boot boots in full" lines 3 <(jq -c 'select(.kernel.boot == "full")' f/results.jsonl)
+same='[inputs] | sort_by(.cell)[] | del(.run, .seconds, .kernel.boot)'
 check "a full boot says the same" diff <(jq -n -S "$same" r/results.jsonl) <(jq -n -S "$same" f/results.jsonl)
 exits 0 "a pass for git bisect" run --subject linux --bisect --results b --append clearcpuid=clwb westmere-ep
 exits 125 "what no kernel is tells nothing" run --subject linux --bisect --results n --kernel "$top/README.md" westmere-ep

@@ -682,6 +682,8 @@ struct act {
 	unsigned bad_times; /* how many of its guests end badly */
 	unsigned guests, racks, alone, most_at_once, at_once;
 	size_t largest;
+	const char *flags[2]; /* of a kernel after a full boot, after a short one; NULL: it is no
+				 subject */
 	pthread_mutex_t lock;
 };
 static struct act *act;
@@ -739,8 +741,16 @@ static void feed(struct report_reader *reader, uint8_t kind, uint16_t cpu, const
 	ck_assert_uint_eq(report_feed(reader, frame, REPORT_HEADER_SIZE + length + 4), 1);
 }
 
-/* A CPU that reports its vendor and its signature, and nothing else. */
-static void act_cpu(struct report_reader *reader, uint16_t cpu)
+static void act_flags(struct report_reader *reader, uint16_t cpu, const char *flags)
+{
+	uint8_t fact[48] = { REPORT_FACT_FLAGS, 0 };
+
+	memcpy(fact + 2, flags, strlen(flags));
+	feed(reader, REPORT_FACT, cpu, fact, (uint16_t)(2 + strlen(flags)));
+}
+
+/* A CPU that reports its vendor and its signature, and nothing else; or its kernel's FLAGS. */
+static void act_cpu(struct report_reader *reader, uint16_t cpu, const char *flags)
 {
 	static const uint8_t start[] = { 0, 0, 0, 0, 0 }, done[] = { 1 };
 	static const uint8_t leaf1[] = { 0x01, 1, 0x50, 0x06, 0x05, 0x00 };
@@ -750,6 +760,8 @@ static void act_cpu(struct report_reader *reader, uint16_t cpu)
 	feed(reader, REPORT_START, cpu, start, sizeof(start));
 	feed(reader, REPORT_CPUID, cpu, leaf0, sizeof(leaf0));
 	feed(reader, REPORT_CPUID, cpu, leaf1, sizeof(leaf1));
+	if (flags)
+		act_flags(reader, cpu, flags);
 	feed(reader, REPORT_DONE, cpu, done, sizeof(done));
 }
 
@@ -765,6 +777,7 @@ static unsigned model_of(const struct realised *cpu)
 void __wrap_guest_boot(struct connection *connection, const struct guest_request *request,
 		       struct guest_result *result)
 {
+	const bool brief = request->cmdline && strstr(request->cmdline, "initcall_blacklist=");
 	uint16_t count[2] = { 0 };
 
 	if (!act) {
@@ -792,7 +805,8 @@ void __wrap_guest_boot(struct connection *connection, const struct guest_request
 			result->end = act->end;
 			strcpy(result->reason, "acted");
 		} else {
-			act_cpu(result->reader, (uint16_t)(request->rack ? i + 1 : 0));
+			act_cpu(result->reader, (uint16_t)(request->rack ? i + 1 : 0),
+				act->flags[brief]);
 		}
 	}
 	if (result->end == GUEST_FINISHED)
@@ -807,6 +821,7 @@ struct audience {
 	enum verdict verdict[64];
 	char reason[64][64];
 	double total[64];
+	char boot[64][8];
 };
 
 static void on_cell(void *context, const struct cell_result *result)
@@ -819,6 +834,8 @@ static void on_cell(void *context, const struct cell_result *result)
 	audience->verdict[result->model] = result->verdict;
 	snprintf(audience->reason[result->model], 64, "%.60s", result->reason);
 	audience->total[result->model] = result->seconds.total;
+	if (result->kernel_seen)
+		strcpy(audience->boot[result->model], result->kernel_seen->boot);
 }
 
 static bool on_stop(void *context)
@@ -1001,6 +1018,72 @@ START_TEST(an_interrupted_guest_has_no_record)
 }
 END_TEST
 
+static const struct plan_options kernel_options = {
+	.jobs = 2, .pack = 1, .image = GUEST_LINUX, .kind = SUBJECT_KERNEL
+};
+
+/* The cells 0, 16 and 32 of 33 are booted in full as well. */
+START_TEST(a_sample_of_short_boots_is_compared)
+{
+	struct act actors = { .bad_model = 999, .flags = { " fpu erms", " fpu erms" } };
+	struct audience audience = { 0 };
+
+	ck_assert_int_eq(play(&actors, &audience, 33, 33, kernel_options, NULL), 0);
+	ck_assert_uint_eq(actors.guests, 36);
+	for (size_t i = 0; i < 33; i++) {
+		ck_assert_str_eq(audience.boot[i], i % 16 ? "short" : "both");
+		ck_assert_int_ne(audience.verdict[i], VERDICT_ERROR);
+		ck_assert_uint_eq(audience.tries[i], 1);
+	}
+	/* Two guests, each of a second to create and one to run. */
+	ck_assert_double_eq(audience.total[16], 4);
+	ck_assert_double_eq(audience.total[17], 2);
+}
+END_TEST
+
+START_TEST(a_short_boot_that_is_unlike_a_full_one_is_an_error)
+{
+	struct act actors = { .bad_model = 999, .flags = { " fpu erms", " fpu" } };
+	struct audience audience = { 0 };
+
+	ck_assert_int_eq(play(&actors, &audience, 2, 2, kernel_options, NULL), 0);
+	ck_assert_uint_eq(actors.guests, 3);
+	ck_assert_int_eq(audience.verdict[0], VERDICT_ERROR);
+	ck_assert_str_eq(audience.reason[0],
+			 "a short boot does not tell what a full one does: the flags f");
+	ck_assert_str_eq(audience.boot[0], "short");
+	ck_assert_int_ne(audience.verdict[1], VERDICT_ERROR);
+}
+END_TEST
+
+START_TEST(full_boots_are_not_compared)
+{
+	struct act actors = { .bad_model = 999, .flags = { " fpu", " erms" } };
+	struct audience audience = { 0 };
+	struct plan_options options = kernel_options;
+
+	options.full_boot = true;
+	ck_assert_int_eq(play(&actors, &audience, 2, 2, options, NULL), 0);
+	ck_assert_uint_eq(actors.guests, 2);
+	ck_assert_str_eq(audience.boot[0], "full");
+}
+END_TEST
+
+/* The short boot dies: the second try is full, and there is nothing to compare it with. */
+START_TEST(a_second_try_is_full)
+{
+	struct act actors = {
+		.end = GUEST_HUNG, .bad_model = 0, .bad_times = 1, .flags = { " fpu", " fpu" }
+	};
+	struct audience audience = { 0 };
+
+	ck_assert_int_eq(play(&actors, &audience, 1, 1, kernel_options, NULL), 0);
+	ck_assert_uint_eq(actors.guests, 2);
+	ck_assert_uint_eq(audience.tries[0], 2);
+	ck_assert_str_eq(audience.boot[0], "full");
+}
+END_TEST
+
 Suite *suite_plan(void)
 {
 	Suite *suite = suite_create("plan");
@@ -1048,6 +1131,10 @@ Suite *suite_plan(void)
 	tcase_add_test(schedule, the_second_try_may_be_well);
 	tcase_add_test(schedule, stopping_keeps_what_is_there);
 	tcase_add_test(schedule, an_interrupted_guest_has_no_record);
+	tcase_add_test(schedule, a_sample_of_short_boots_is_compared);
+	tcase_add_test(schedule, a_short_boot_that_is_unlike_a_full_one_is_an_error);
+	tcase_add_test(schedule, full_boots_are_not_compared);
+	tcase_add_test(schedule, a_second_try_is_full);
 	suite_add_tcase(suite, schedule);
 	return suite;
 }

@@ -133,6 +133,7 @@ START_TEST(what_is_written_is_read_alike)
 			strcpy(result->kernel_seen->sites[0].name, "clear_page_erms");
 			result->kernel_seen->sites[0].count = 38;
 			result->kernel_seen->site_count = 1;
+			strcpy(result->kernel_seen->boot, "both");
 		}
 		record_write(&once, result);
 		ck_assert_int_eq(record_read(read, once.bytes, once.length, NULL), 0);
@@ -140,6 +141,8 @@ START_TEST(what_is_written_is_read_alike)
 		ck_assert_str_eq(once.bytes, twice.bytes);
 		ck_assert_int_eq(read->verdict, verdict);
 		ck_assert_int_eq(read->kernel_seen != NULL, verdict == VERDICT_FAIL);
+		if (read->kernel_seen)
+			ck_assert_str_eq(read->kernel_seen->boot, "both");
 		ck_assert_str_eq(read->picks[0].row, "skylake-x");
 		ck_assert(!read->picks[0].size_known);
 		cell_result_free(read);

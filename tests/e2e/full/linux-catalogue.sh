@@ -24,11 +24,7 @@ check "with the reference" \
 	lines 0 <(jq -c 'select(.verdict == "fail" and (.reason | contains("15b7ddcf66fb") | not))' r/results.jsonl)
 check "so the run fails" test "$status" = 1
 
-mapfile -t sample < <(jq -r .cpu.name r/results.jsonl | sort | awk 'NR % 16 == 1')
-quirklab run --subject linux --kernel $kernel --full-boot --results f "${sample[@]}" >out 2>err </dev/null || :
-check "every sampled cell has one record" complete f
-# shellcheck disable=SC2016 # jq's variables
-same='[inputs] | sort_by(.cell)[] | select(.cpu.name | IN($ARGS.positional[])) | del(.run, .seconds)'
-check "${#sample[@]} full boots say the same" diff <(jq -n -S "$same" r/results.jsonl --args "${sample[@]}") \
-	<(jq -n -S "$same" f/results.jsonl --args "${sample[@]}")
+# The run itself compares the first of each 16 with a full boot; a difference would be an error.
+check "every 16th was booted in full as well" \
+	lines $((($(wc -l <r/results.jsonl) + 15) / 16)) <(jq -c 'select(.kernel.boot == "both")' r/results.jsonl)
 finish
