@@ -124,6 +124,23 @@ void reading_bits(struct reading *reading, uint32_t leaf, uint32_t subleaf, enum
 	at->known[reg] |= known;
 }
 
+void reading_end_of_lines(struct reading *reading, const struct leaf_line *last, unsigned line)
+{
+	const struct dump_leaf *most = find(reading->leaves, reading->leaf_count, 0x80000000u, 0);
+	struct dump_leaf *at;
+
+	if (last->leaf.subleaf == SUBLEAF_BY_PLACE || !last->leaf.reg[CPUID_EDX] ||
+	    (most && most->known[CPUID_EAX] == ALL && last->leaf.leaf >= most->reg[CPUID_EAX]))
+		return;
+	at = leaf_of(reading, last->leaf.leaf, last->leaf.subleaf);
+	if (!at || at->known[CPUID_EDX] != ALL || at->reg[CPUID_EDX] != last->leaf.reg[CPUID_EDX])
+		return;
+	at->known[CPUID_EDX] = at->reg[CPUID_EDX] = 0;
+	reading_warn(reading, line,
+		     "leaf 0x%x is the last one, and not the highest: edx may be cut, so unknown",
+		     last->leaf.leaf);
+}
+
 void reading_leaf(struct reading *reading, const struct cpuid_leaf *leaf, unsigned registers)
 {
 	const struct dump_leaf *zero = leaf->leaf || leaf->subleaf
@@ -159,6 +176,22 @@ static const char *known_vendor(const char *bytes)
 	return bytes;
 }
 
+/* No CPU has a vendor that is a known one but for a sign: such are put in by damage. */
+static bool is_damaged(const char *bytes)
+{
+	for (size_t i = 0; i < VENDORS; i++) {
+		size_t same = 0, signs = 0;
+
+		for (size_t j = 0; j < 12; j++) {
+			same += bytes[j] == vendors[i][j];
+			signs += bytes[j] == ' ';
+		}
+		if (same == 11 && signs)
+			return true;
+	}
+	return memchr(bytes, '?', 12) != NULL;
+}
+
 static bool looks_damaged(const char *bytes)
 {
 	for (size_t i = 0; i < VENDORS; i++) {
@@ -177,7 +210,7 @@ void reading_vendor(struct reading *reading, const char *bytes)
 	static const enum cpuid_register order_of_bytes[] = { CPUID_EBX, CPUID_EDX, CPUID_ECX };
 
 	bytes = known_vendor(bytes);
-	if (memchr(bytes, '?', 12)) {
+	if (is_damaged(bytes)) {
 		reading_warn(reading, 0, "the vendor is damaged: unknown");
 		return;
 	}
@@ -214,6 +247,8 @@ bool reading_signature(struct reading *reading, uint32_t family, uint32_t model,
 
 	if (family > 270 || model > 255 || stepping > 15 || (family < 6 && model > 15))
 		return false;
+	if (stepping < 0)
+		reading_warn(reading, 0, "no stepping, or one that is cut off: unknown");
 	reading_bits(reading, 1, 0, CPUID_EAX,
 		     signature_encode(family, model, stepping < 0 ? 0 : (unsigned)stepping), known);
 	return true;
@@ -537,9 +572,24 @@ static void forget_without_vendor(struct dump_cpu *kind)
 
 /* --- the last-level cache --- */
 
+static bool is_of_amd(const struct dump_cpu *kind)
+{
+	return !memcmp(kind->cpu.vendor, "AuthenticAMD", 12) ||
+	       !memcmp(kind->cpu.vendor, "HygonGenuine", 12);
+}
+
+/* All CPUs that list their caches have a second level; AMD's older leaf tells of a third. */
+static uint32_t least_level(const struct dump_cpu *kind)
+{
+	const struct dump_leaf *old = find(kind->leaves, kind->leaf_count, 0x80000006u, 0);
+	bool of_intel = !memcmp(kind->cpu.vendor, "GenuineIntel", 12);
+
+	return !of_intel && old && old->reg[CPUID_EDX] >> 18 ? 3 : 2;
+}
+
 /*
  * Whether the list of caches has its end: an empty subleaf, or, where a tool leaves that out, a
- * second cache (all of Intel have a second level), and another leaf behind them.
+ * cache of the highest level that there must be, and another leaf behind them.
  */
 static bool has_all_caches(const struct dump_cpu *kind, uint32_t leaf)
 {
@@ -556,8 +606,7 @@ static bool has_all_caches(const struct dump_cpu *kind, uint32_t leaf)
 			return true;
 		highest = at->reg[CPUID_EAX] >> 5 & 7;
 	}
-	return next >= 2 && (highest >= 2 || memcmp(kind->cpu.vendor, "GenuineIntel", 12)) &&
-	       kind->last_leaf != leaf;
+	return next >= 2 && highest >= least_level(kind) && kind->last_leaf != leaf;
 }
 
 /* The registers of AMD's older leaf are taken where the newer one is not, so that must be sure. */
@@ -577,12 +626,13 @@ static bool has_all_caches_of_amd(const struct dump_cpu *kind)
 
 static void forget_doubtful_cache(struct reading *reading, struct dump_cpu *kind)
 {
-	bool of_amd = !memcmp(kind->cpu.vendor, "AuthenticAMD", 12) ||
-		      !memcmp(kind->cpu.vendor, "HygonGenuine", 12);
+	const struct dump_leaf *first = find(kind->leaves, kind->leaf_count, 4, 0);
 
-	if (!kind->cpu.llc_bytes)
+	/* A list that is cut at once has no last level either. */
+	if (!kind->cpu.llc_bytes && (is_of_amd(kind) || !first || !(first->reg[CPUID_EAX] & 0x1F)))
 		return;
-	if (kind->vendor_known && (of_amd ? has_all_caches_of_amd(kind) : has_all_caches(kind, 4)))
+	if (kind->vendor_known &&
+	    (is_of_amd(kind) ? has_all_caches_of_amd(kind) : has_all_caches(kind, 4)))
 		return;
 	kind->cpu.llc_bytes = 0;
 	reading_warn(reading, 0,
@@ -763,6 +813,33 @@ static bool is_expected(const struct dump_cpu *kind, const struct feature *featu
 	return true;
 }
 
+/* Leaves without a bit of the table, all the same of every CPU whose highest leaf is no lower. */
+static const struct {
+	uint32_t leaf;
+	bool of_amd, of_others;
+} common[] = {
+	{ 0x2, false, true },	    { 0x4, false, true },	{ 0x80000002, true, true },
+	{ 0x80000003, true, true }, { 0x80000004, true, true }, { 0x80000005, true, false },
+	{ 0x80000006, true, true },
+};
+
+static void warn_other_leaves(const struct dump_cpu *kind, char *names, size_t room)
+{
+	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++) {
+		uint32_t leaf = common[i].leaf;
+		const struct dump_leaf *base =
+			find(kind->leaves, kind->leaf_count, leaf & 0x80000000u, 0);
+		const struct dump_leaf *at = find(kind->leaves, kind->leaf_count, leaf, 0);
+		size_t length = strlen(names);
+
+		if (!base || base->known[CPUID_EAX] != ALL || leaf > base->reg[CPUID_EAX] ||
+		    !(is_of_amd(kind) ? common[i].of_amd : common[i].of_others) ||
+		    (at && at->known[0] && at->known[1] && at->known[2] && at->known[3]))
+			continue;
+		snprintf(names + length, room - length, " 0x%x", leaf);
+	}
+}
+
 static void warn_missing_leaves(struct reading *reading, const struct dump_cpu *kind)
 {
 	char names[128] = "";
@@ -785,6 +862,7 @@ static void warn_missing_leaves(struct reading *reading, const struct dump_cpu *
 		last = feature->leaf;
 		snprintf(names + length, sizeof(names) - length, " 0x%x", feature->leaf);
 	}
+	warn_other_leaves(kind, names, sizeof(names));
 	/* The first ones had none such. */
 	if (kind->cpu.level >= 5 && !find(kind->leaves, kind->leaf_count, 0x80000000u, 0))
 		snprintf(names + strlen(names), sizeof(names) - strlen(names), " 0x80000000");

@@ -9,6 +9,7 @@
  */
 #include <ctype.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "harness/cpu/dump_flag_names.h"
@@ -542,7 +543,7 @@ static bool take_named(struct reading *reading, const char *at, size_t length,
 	for (size_t i = 0; i < count; i++) {
 		if (strlen(names[i].name) != length || strncasecmp(names[i].name, at, length))
 			continue;
-		if (reading)
+		if (reading && names[i].leaf != FLAG_NOT_KEPT)
 			reading_bits(reading, names[i].leaf, names[i].subleaf, names[i].reg,
 				     1u << names[i].bit, 1u << names[i].bit);
 		return true;
@@ -580,12 +581,20 @@ static bool is_broken(const struct tokens *tokens, size_t i, const struct flag_n
 	return take_named(NULL, joined, strlen(joined), names, count);
 }
 
+static void add_stranger(char *names, size_t room, const struct token *token)
+{
+	size_t used = strlen(names);
+
+	snprintf(names + used, room - used, " %.*s",
+		 token->length < NAME_MOST ? (int)token->length : (int)NAME_MOST, token->at);
+}
+
 void read_named_flags(struct reading *reading, const struct flag_list *list,
 		      const struct flag_name *names, size_t count)
 {
 	const struct flag_table *table = table_of(reading);
 	struct tokens *tokens = xcalloc(1, sizeof(*tokens));
-	char joined[NAME_MOST + 1];
+	char joined[NAME_MOST + 1], strangers[120] = "";
 
 	for (size_t i = 0; i < list->line_count; i++) {
 		size_t first = tokens->count;
@@ -605,12 +614,20 @@ void read_named_flags(struct reading *reading, const struct flag_list *list,
 			take_named(reading, joined, strlen(joined), names, count);
 			i++;
 		} else if (i + 1 < tokens->count || token->at[token->length]) {
-			take_named(reading, token->at, token->length, names, count);
+			if (!take_named(reading, token->at, token->length, names, count) &&
+			    token->flag == NO_FLAG)
+				add_stranger(strangers, sizeof(strangers), token);
 		} else {
 			reading_warn(reading, token->line,
 				     "the text ends in a flag, which may be "
 				     "cut: unknown");
 		}
 	}
+	if (*strangers)
+		reading_warn(reading, list->lines[0].number,
+			     "flags that are unknown, or damaged:%s", strangers);
+	if (tokens->count && !list->complete)
+		reading_warn(reading, list->lines[0].number,
+			     "nothing shows that this list of flags is whole");
 	free(tokens);
 }

@@ -202,6 +202,8 @@ void read_leaf_lines(struct reading *reading, const struct dump_text *text,
 	struct line line = { 0 };
 	uint32_t context = 0;
 	size_t longest = format->any_width ? longest_line(text) : 0;
+	struct leaf_line last = { 0 };
+	unsigned last_number = 0;
 
 	reading->arrays = format->arrays;
 	while (line_next(text, &line)) {
@@ -251,5 +253,11 @@ void read_leaf_lines(struct reading *reading, const struct dump_text *text,
 			warn_of_cut(reading, &line, &read);
 		if (kind == LINE_LEAF || (kind == LINE_CUT && read.registers < 4))
 			add(reading, &read);
+		if (kind == LINE_LEAF || kind == LINE_CUT) {
+			last = read;
+			last_number = kind == LINE_LEAF ? line.number : 0;
+		}
 	}
+	if (format->any_width && last_number)
+		reading_end_of_lines(reading, &last, last_number);
 }

@@ -118,6 +118,10 @@ void reading_leaf(struct reading *reading, const struct cpuid_leaf *leaf, unsign
 /* The same of a format without the numbers of subleaves: they follow from all lines of that leaf
  * (dump_rows.c). */
 void reading_row(struct reading *reading, const struct cpuid_leaf *leaf, unsigned registers);
+/* The last line of a format whose numbers may be short: where the dump goes on to higher leaves in
+ * the original, its last number may be cut. */
+struct leaf_line;
+void reading_end_of_lines(struct reading *reading, const struct leaf_line *last, unsigned line);
 /* A line of which not even the leaf can be read. */
 void reading_lost_row(struct reading *reading);
 
@@ -191,6 +195,7 @@ struct flag_name {
 	enum cpuid_register reg;
 	uint8_t bit;
 };
+#define FLAG_NOT_KEPT UINT32_MAX /* as its leaf: a name of which nothing is read */
 void read_named_flags(struct reading *reading, const struct flag_list *list,
 		      const struct flag_name *names, size_t count);
 void flags_free(struct flag_table *table);

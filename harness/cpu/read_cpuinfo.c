@@ -6,6 +6,7 @@
 #include "harness/cpu/read.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Keys that tell the age of the kernel: it wrote no such line before. */
@@ -123,9 +124,6 @@ static void take_signature(struct reading *reading, const struct block *block)
 
 	if (!number_of(block, KEY_FAMILY, &family) || !number_of(block, KEY_MODEL, &model))
 		return;
-	if (!has_stepping)
-		reading_warn(reading, block->values[KEY_MODEL].number,
-			     "no stepping, or one that is cut off: unknown");
 	if (!reading_signature(reading, family, model, has_stepping ? (long)stepping : -1))
 		reading_warn(reading, block->values[KEY_MODEL].number,
 			     "family %u, model %u: no CPU can have these", family, model);
@@ -161,6 +159,23 @@ static void take_sizes(struct reading *reading, const struct block *block)
 		warn_of_number(reading, block, KEY_ADDRESSES);
 }
 
+/* Every kernel writes these; what they say is not in the flags. */
+static void warn_missing_lines(struct reading *reading, const struct block *block)
+{
+	static const enum key expected[] = { KEY_LEVEL, KEY_CLFLUSH, KEY_ADDRESSES, KEY_FLAGS };
+	char names[80] = "";
+
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		size_t length = strlen(names);
+
+		if (!block->values[expected[i]].at)
+			snprintf(names + length, sizeof(names) - length, "%s '%s'",
+				 length ? "," : "", key_names[expected[i]]);
+	}
+	if (*names)
+		reading_warn(reading, 0, "lines that are not there, so unknown:%s", names);
+}
+
 static void end_block(struct reading *reading, struct block *block)
 {
 	const struct line *vendor = &block->values[KEY_VENDOR], *name = &block->values[KEY_NAME];
@@ -173,6 +188,7 @@ static void end_block(struct reading *reading, struct block *block)
 		reading_vendor_named(reading, vendor);
 	take_signature(reading, block);
 	take_sizes(reading, block);
+	warn_missing_lines(reading, block);
 	if (name->at)
 		reading_brand(reading, name->at, trimmed(name));
 	read_kernel_flags(reading, &block->flags);

@@ -60,7 +60,42 @@ static const struct flag_name names[] = {
 	{ "LAHF", 0x80000001, 0, CPUID_ECX, 0 },
 	{ "LZCNT", 0x80000001, 0, CPUID_ECX, 5 },
 	{ "TSCI", 0x80000007, 0, CPUID_EDX, 8 },
+	{ "DS", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "HTT", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "PSN", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "MON", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "DSCPL", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "CID", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "TPR", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "SEGLIM64", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "TSCTMR", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "TSC_THREAD_OFFSET", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "FPU_CSDS", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "FDPEO", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "IPT", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "MDCLEAR", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "IBRS", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "STIBP", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "L1DF", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "ACAPMSR", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "CCAPMSR", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "SSBD", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "PREFETCHW", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "PREFETCHWT1", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "SGX", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "SGXLC", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "TSXFA", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "AVX512VNNI", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "AVX512BITALG", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "AVX512VPCDQ", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "AVX512VBMI", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "AVX5124VNNIW", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "AVX5124FMAPS", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "PQM", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "PQE", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
 };
+
+#define LISTS 3u /* that sysctl has */
 
 static const char *value_of(const struct line *line, const char *key)
 {
@@ -73,7 +108,7 @@ static void end_list(struct reading *reading, struct flag_list *list)
 {
 	if (list->line_count)
 		read_named_flags(reading, list, names, sizeof(names) / sizeof(names[0]));
-	list->line_count = 0;
+	*list = (struct flag_list){ .line_count = 0 };
 }
 
 static int read_darwin(struct reading *reading, const struct dump_text *text, struct error *err)
@@ -82,6 +117,7 @@ static int read_darwin(struct reading *reading, const struct dump_text *text, st
 	bool has_family = false, has_model = false, has_stepping = false, intel = false;
 	struct flag_list list = { .line_count = 0 };
 	struct line line = { 0 };
+	unsigned lists = 0;
 
 	(void)err;
 	reading_cpu(reading, 0);
@@ -105,8 +141,11 @@ static int read_darwin(struct reading *reading, const struct dump_text *text, st
 		rest.at = value_of(&line, "features");
 		rest.at = rest.at ? rest.at : value_of(&line, "leaf7_features");
 		rest.at = rest.at ? rest.at : value_of(&line, "extfeatures");
-		if (list.line_count && (rest.at || line_find(&line, "machdep.")))
+		if (list.line_count && (rest.at || line_find(&line, "machdep."))) {
+			list.complete = true;
 			end_list(reading, &list);
+		}
+		lists += rest.at && rest.at < rest.end;
 		if (rest.at && rest.at < rest.end)
 			list.lines[list.line_count++] = rest;
 		else if (list.line_count && list.line_count < FLAG_LINES_MAX &&
@@ -114,13 +153,16 @@ static int read_darwin(struct reading *reading, const struct dump_text *text, st
 			list.lines[list.line_count++] = line;
 	}
 	end_list(reading, &list);
+	if (lists < LISTS)
+		reading_warn(reading, 0,
+			     "%u of the lists features, leaf7_features and extfeatures: what the "
+			     "others name is unknown",
+			     lists);
 	if (!has_family && intel && has_model) {
 		reading_warn(reading, 0, "no family: 6, as every Intel CPU in a Mac");
 		family = 6;
 		has_family = true;
 	}
-	if (has_model && !has_stepping)
-		reading_warn(reading, 0, "no stepping, or one that is cut off: unknown");
 	if (has_family && has_model &&
 	    !reading_signature(reading, family, model, has_stepping ? (long)stepping : -1))
 		reading_warn(reading, 0, "family %u, model %u: no CPU can have these", family,

@@ -7,6 +7,7 @@
 #include "harness/cpu/read.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #define SECTION_MAX 32
@@ -176,7 +177,14 @@ static bool ends_in(const char *value, const char *word)
 	return end && *end == '\n';
 }
 
-static void take_bit(struct reading *reading, const struct line *line, const char *section)
+/* Which rows of the table have had their line. */
+struct seen_rows {
+	bool row[sizeof(bits) / sizeof(bits[0])];
+	bool clflush;
+};
+
+static void take_bit(struct reading *reading, const struct line *line, const char *section,
+		     struct seen_rows *seen)
 {
 	const char *at = scan_blanks(line->at), *value = value_of(line);
 	bool on = value && ends_in(value, "true"), off = value && ends_in(value, "false");
@@ -189,6 +197,7 @@ static void take_bit(struct reading *reading, const struct line *line, const cha
 			continue;
 		reading_bits(reading, bits[i].leaf, bits[i].subleaf, bits[i].reg,
 			     on ? 1u << bits[i].bit : 0, 1u << bits[i].bit);
+		seen->row[i] = true;
 		return;
 	}
 }
@@ -268,7 +277,7 @@ static void put_signature(struct reading *reading, struct signature_lines *lines
 	*lines = (struct signature_lines){ 0 };
 }
 
-static void take_strings(struct reading *reading, const struct line *line)
+static void take_strings(struct reading *reading, const struct line *line, struct seen_rows *seen)
 {
 	const char *at = scan_blanks(line->at), *value = value_of(line);
 	uint32_t units;
@@ -284,8 +293,10 @@ static void take_strings(struct reading *reading, const struct line *line)
 		if (end)
 			reading_brand(reading, start, (size_t)(end - start));
 	}
-	if (scan_word(at, "CLFLUSH line size") && last_number(line, &units) && units < 256)
+	if (scan_word(at, "CLFLUSH line size") && last_number(line, &units) && units < 256) {
 		reading_bits(reading, 1, 0, CPUID_EBX, units << 8, 0xFF00);
+		seen->clflush = true;
+	}
 }
 
 /*
@@ -324,8 +335,61 @@ static void join_rest(const struct dump_text *text, struct line *line, char join
 	}
 }
 
+static bool is_seen(const struct seen_rows *seen, const struct feature *feature, bool *has_row)
+{
+	bool found = false;
+
+	*has_row = false;
+	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
+		if (bits[i].leaf != feature->leaf || bits[i].subleaf != feature->subleaf ||
+		    bits[i].reg != feature->reg || bits[i].bit != feature->bit)
+			continue;
+		*has_row = true;
+		found |= seen->row[i];
+	}
+	return found;
+}
+
+/* Whether a line of this leaf has been seen; where none has, all of its lines may be lost. */
+static bool has_leaf(const struct seen_rows *seen, uint32_t leaf)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
+		found |= seen->row[i] && bits[i].leaf == leaf;
+	return found;
+}
+
+/* The program has all of these lines for every CPU; those of 3DNow! are AMD's. */
+static bool is_expected(const struct seen_rows *seen, const struct feature *feature)
+{
+	if (feature->leaf == 0x80000001u)
+		return feature->reg != CPUID_EDX || feature->bit < 30;
+	if (feature->leaf == 0xDu)
+		return has_leaf(seen, 0xD) || has_leaf(seen, 7);
+	return feature->leaf == 1 || has_leaf(seen, feature->leaf);
+}
+
+static void warn_missing_lines(struct reading *reading, const struct seen_rows *seen)
+{
+	char names[160] = "";
+
+	for (size_t i = 0; i < feature_count; i++) {
+		size_t length = strlen(names);
+		bool has_row, is = is_seen(seen, &features[i], &has_row);
+
+		/* Those that dispatchers depend on are named anyway. */
+		if (has_row && !is && !features[i].dispatch && is_expected(seen, &features[i]))
+			snprintf(names + length, sizeof(names) - length, " %s", features[i].name);
+	}
+	if (*names || !seen->clflush)
+		reading_warn(reading, 0, "lines that are not there or damaged, so unknown:%s%s",
+			     seen->clflush ? "" : " (CLFLUSH line size)", names);
+}
+
 static void take_line(struct reading *reading, const struct line *line,
-		      struct signature_lines *signature, char section[SECTION_MAX])
+		      struct signature_lines *signature, char section[SECTION_MAX],
+		      struct seen_rows *seen)
 {
 	const char *at = scan_word(scan_blanks(line->at), "CPU");
 	const char *end;
@@ -339,8 +403,8 @@ static void take_line(struct reading *reading, const struct line *line,
 	} else if (!take_section(line, section, SECTION_MAX)) {
 		if (!strcasecmp(section, "(1/eax)"))
 			take_signature(signature, line);
-		take_bit(reading, line, section);
-		take_strings(reading, line);
+		take_bit(reading, line, section, seen);
+		take_strings(reading, line, seen);
 	}
 }
 
@@ -349,13 +413,15 @@ static int read_decoded(struct reading *reading, const struct dump_text *text, s
 	struct signature_lines signature = { 0 };
 	char section[SECTION_MAX] = "", joined[JOINED_MAX];
 	struct line line = { 0 }, whole;
+	struct seen_rows seen = { 0 };
 
 	(void)err;
 	while (line_next(text, &line)) {
 		join_rest(text, &line, joined, &whole);
-		take_line(reading, &whole, &signature, section);
+		take_line(reading, &whole, &signature, section, &seen);
 	}
 	put_signature(reading, &signature);
+	warn_missing_lines(reading, &seen);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
  */
 #include "harness/cpu/read.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define IDENTITY_MAX 512
@@ -75,7 +76,7 @@ static bool key_may_be_cut(const struct dump_text *text, const struct line *line
 }
 
 static void take_words(struct reading *reading, const struct dump_text *text,
-		       const struct line *line)
+		       const struct line *line, unsigned *have)
 {
 	const char *equals = line_find(line, "=0x");
 	uint32_t value;
@@ -97,8 +98,24 @@ static void take_words(struct reading *reading, const struct dump_text *text,
 			     words[word].key);
 		return;
 	}
+	*have |= 1u << word;
 	reading_bits(reading, words[word].leaf, words[word].subleaf, words[word].reg, value,
 		     UINT32_MAX);
+}
+
+static void warn_missing_words(struct reading *reading, unsigned have)
+{
+	char names[256] = "";
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		size_t length = strlen(names);
+
+		if (!(have >> i & 1))
+			snprintf(names + length, sizeof(names) - length, "%s '%s'",
+				 length ? "," : "", words[i].key);
+	}
+	if (*names)
+		reading_warn(reading, 0, "words that are zero or lost, so unknown:%s", names);
 }
 
 /* "Key = 0x..." with or without blanks round the sign; the value is whole where something follows.
@@ -173,6 +190,9 @@ static void take_identity(struct reading *reading, const struct dump_text *text,
 		else if (line_find(line, "Family"))
 			reading_bits(reading, 1, 0, CPUID_EAX, id, UINT32_MAX);
 	} else if (has_numbers) {
+		reading_warn(reading, line->number,
+			     "Id is cut off, damaged or not there: the signature is put together "
+			     "from Family, Model, Stepping");
 		reading_signature(reading, family, model, (long)stepping);
 	} else {
 		reading_warn(reading, line->number, "the signature is cut off or damaged: unknown");
@@ -199,13 +219,15 @@ static void take_brand(struct reading *reading, const struct line *line)
 static int read_freebsd(struct reading *reading, const struct dump_text *text, struct error *err)
 {
 	struct line line = { 0 };
+	unsigned have = 0;
 
 	(void)err;
 	while (line_next(text, &line)) {
 		take_brand(reading, &line);
 		take_identity(reading, text, &line);
-		take_words(reading, text, &line);
+		take_words(reading, text, &line, &have);
 	}
+	warn_missing_words(reading, have);
 	return 0;
 }
 

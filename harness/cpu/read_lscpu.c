@@ -72,6 +72,46 @@ static const struct flag_name openbsd_names[] = {
 	{ "xsavec", 0xD, 1, CPUID_EAX, 1 },
 	{ "xgetbv1", 0xD, 1, CPUID_EAX, 2 },
 	{ "xsaves", 0xD, 1, CPUID_EAX, 3 },
+	{ "ds", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "mon", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "ds-cpl", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "est", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "tm2", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "cnxt-id", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "cntxt-id", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "xtpr", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "pdcm", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "sbf", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "pbe", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "perf", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "itsc", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "sensor", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "arat", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "fsrm", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "ibrs", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "ibpb", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "stibp", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "l1df", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "ssbd", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "pt", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "skip", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "mperf", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "tsxfa", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "mmxx", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "ffxsr", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "cmpleg", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "eapicsp", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "ambx", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "itrust", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "amcr8", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "fma4", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "tce", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "nodeid", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "tbm", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "cpctr", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "dbkp", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "perftsc", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
+	{ "pcctrl", FLAG_NOT_KEPT, 0, CPUID_EAX, 0 },
 };
 
 /* What lscpu writes behind the flags: where one follows, the list has its end. */
@@ -154,9 +194,6 @@ static void take_summary(struct reading *reading, struct summary_lines *lines)
 		reading_vendor_named(reading, &lines->vendor);
 	if (lines->family.at && lines->model.at && scan_last_number(lines->family.at, &family) &&
 	    scan_last_number(lines->model.at, &model)) {
-		if (!has_stepping)
-			reading_warn(reading, lines->model.number,
-				     "no stepping, or one that is cut off: unknown");
 		if (!reading_signature(reading, family, model, has_stepping ? (long)stepping : -1))
 			reading_warn(reading, lines->model.number,
 				     "family %u, model %u: no CPU can have these", family, model);

@@ -35,6 +35,8 @@ static void take_identity(struct reading *reading, const json_t *props)
 			     model);
 	if (level >= 0)
 		reading_bits(reading, 0, 0, CPUID_EAX, (uint32_t)level, UINT32_MAX);
+	else
+		reading_warn(reading, 0, "no level: unknown");
 	if (brand)
 		reading_brand(reading, brand, strlen(brand));
 }

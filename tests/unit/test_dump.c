@@ -198,7 +198,7 @@ START_TEST(aida64_in_all_its_shapes)
 	check_identity(&dump, "GenuineIntel", 6, 60, 3);
 	ck_assert_uint_eq(dump.warning_count, 2);
 	ck_assert_str_eq(dump.warnings[1],
-			 "not there, or not whole, so unknown: leaves 0x6 0x7 0xd "
+			 "not there, or not whole, so unknown: leaves 0x6 0x7 0xd 0x2 0x4 "
 			 "0x80000000");
 	ck_assert_str_eq(dump.warnings[0], "not said, so unknown: erms avx512f clflushopt clwb "
 					   "movdir64b fsrm fzrm fsrs clzero");
