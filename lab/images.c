@@ -109,6 +109,20 @@ static int unpack(struct images *images, struct error *err)
 	return 0;
 }
 
+/* Nothing is in it, and nothing is ever written to it: it takes no room. */
+static int make_nvdimm(struct images *images, struct error *err)
+{
+	CLEANUP_FD int fd = -1;
+
+	if (!images->with_nvdimm)
+		return 0;
+	images->nvdimm = xasprintf("%s/nvdimm", images->folder);
+	fd = open(images->nvdimm, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (fd < 0 || ftruncate(fd, (off_t)NVDIMM_MIB << 20) < 0)
+		return error_set(err, ERROR_LAB, "%s: %s", images->nvdimm, strerror(errno));
+	return 0;
+}
+
 int images_find(struct images *images, enum guest_image image, const char *kernel,
 		struct error *err)
 {
@@ -124,7 +138,9 @@ int images_find(struct images *images, enum guest_image image, const char *kerne
 	}
 	if (image != GUEST_LINUX)
 		return 0;
-	return write_initramfs(images, err) < 0 ? -1 : unpack(images, err);
+	return write_initramfs(images, err) < 0 || make_nvdimm(images, err) < 0
+		       ? -1
+		       : unpack(images, err);
 }
 
 int images_find_disk(struct images *images, const char *file, const struct plan_options *plan,
@@ -159,6 +175,7 @@ void images_free(struct images *images)
 	}
 	free(images->folder);
 	free(images->made);
+	free(images->nvdimm);
 	free(images->unpacked);
 	free(images->found);
 	*images = (struct images){ 0 };

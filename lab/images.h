@@ -11,6 +11,8 @@
 struct images {
 	const char *kernel;	       /* what was asked for, or found */
 	const char *initrd;	       /* NULL: none */
+	bool with_nvdimm;	       /* in: guests have an NVDIMM */
+	char *nvdimm;		       /* out: its file; owned */
 	const struct payload *payload; /* set before: what the agent runs; NULL: nothing */
 	const char *place; /* set before images_find: the file for the initramfs, which stays */
 	int (*write)(const char *path,

@@ -57,6 +57,10 @@ static int check_input(struct run *run, struct error *err)
 {
 	const struct plan_options *plan = &run->options.plan;
 
+	if (run->options.pmem == PMEM_NVDIMM && run->lab->uri_count)
+		return error_set(err, ERROR_INPUT,
+				 "--pmem nvdimm: its file is this run's own, not one of a "
+				 "connection given with -c");
 	if ((plan->image == GUEST_DISK && disk_check(run->options.image_file, err) < 0) ||
 	    check_file("--kernel", plan->kernel, R_OK, err) < 0 ||
 	    (plan->kernel && kernel_check(plan->kernel, plan->image, err) < 0) ||
@@ -106,8 +110,10 @@ static int find_images(struct run *run, struct error *err)
 		return 0; /* its preparation is half a minute's work: at the end */
 	run->images.payload = plan->payload;
 	run->images.unpack = plan->kind == SUBJECT_KERNEL && !plan->full_boot;
+	run->images.with_nvdimm = run->options.pmem == PMEM_NVDIMM;
 	if (images_find(&run->images, plan->image, plan->kernel, err) < 0)
 		return -1;
+	plan->nvdimm = run->images.nvdimm;
 	plan->kernel = run->images.kernel;
 	plan->unpacked = run->images.unpacked;
 	plan->initrd = run->images.initrd;

@@ -20,6 +20,7 @@ enum {
 	OPT_IMAGE = OPTION_LONG,
 	OPT_SUBJECT,
 	OPT_LIBC,
+	OPT_PMEM,
 	OPT_SILENCE,
 	OPT_PACK,
 	OPT_SHARD,
@@ -50,6 +51,9 @@ const struct option_row run_option_rows[] = {
 	{ OPT_LIBC, "libc", "DIR|DEB",
 	  "with --subject glibc, another glibc than this machine's: a build tree,\n"
 	  "a folder of libraries, a root file system or a Debian package" },
+	{ OPT_PMEM, "pmem", "memmap|nvdimm",
+	  "with --subject pmem, what emulates the memory: a part of the guest's own\n"
+	  "(the default), or an NVDIMM of QEMU's" },
 	{ OPT_SILENCE, "silence", "SECONDS",
 	  "how long a program may write nothing before it is hung (default 60)" },
 	{ 'j', "jobs", "N", "guests at once on each connection (default: one a core)" },
@@ -146,6 +150,9 @@ static int each_option(void *state, int key, const char *argument, struct error 
 	static const char *const accelerators[] = {
 		[ACCEL_AUTO] = "auto", [ACCEL_KVM] = "kvm", [ACCEL_TCG] = "tcg", NULL
 	};
+	static const char *const memories[] = {
+		[PMEM_MEMMAP] = "memmap", [PMEM_NVDIMM] = "nvdimm", NULL
+	};
 	struct run_options *options = state;
 	struct plan_options *plan = &options->plan;
 	unsigned word = 0;
@@ -165,6 +172,12 @@ static int each_option(void *state, int key, const char *argument, struct error 
 		return subject_find(&options->subject, argument, err);
 	case OPT_LIBC:
 		options->libc = argument;
+		break;
+	case OPT_PMEM:
+		if (parse_word(&word, argument, memories, "pmem", err) < 0)
+			return -1;
+		options->pmem = (enum pmem)word;
+		options->pmem_given = true;
 		break;
 	case OPT_SILENCE:
 		return parse_number(&options->silence, argument, 1, SILENCE_MOST, "--silence", err);
@@ -318,9 +331,13 @@ static int settle_pmem(struct run_options *options, struct error *err)
 
 	options->subject.kernel = options->plan.kernel;
 	options->plan.words = row ? row->words : NULL;
+	if (options->pmem_given && !options->plan.words)
+		return error_set(err, ERROR_INPUT, "--pmem: it needs --subject pmem");
 	if (options->plan.words && options->plan.image == GUEST_DISK)
 		return error_set(err, ERROR_INPUT, "--subject %s: not in a disk image",
 				 options->subject.name);
+	if (options->pmem == PMEM_NVDIMM)
+		options->plan.words = NULL;
 	return 0;
 }
 

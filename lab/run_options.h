@@ -19,10 +19,12 @@ struct output_request {
 struct run_options {
 	struct plan_options plan; /* kernel: as given; NULL: the built or the newest one */
 	bool image_given;
-	const char *image_file;		      /* GUEST_DISK: as given */
-	char disk_name[49];		      /* its name, as the cells have it */
-	struct subject subject;		      /* plan.kind, subject and beside are of it; owned */
-	const char *libc;		      /* --libc, or NULL */
+	const char *image_file; /* GUEST_DISK: as given */
+	char disk_name[49];	/* its name, as the cells have it */
+	struct subject subject; /* plan.kind, subject and beside are of it; owned */
+	const char *libc;	/* --libc, or NULL */
+	enum pmem { PMEM_MEMMAP, PMEM_NVDIMM } pmem; /* of --subject pmem */
+	bool pmem_given;
 	const char *const *subject_arguments; /* behind --, ends with NULL; of argv */
 	unsigned silence;		      /* seconds that a program may write nothing */
 	size_t operand_count;		      /* from the index on that run_options_parse returns */

@@ -13,7 +13,7 @@ _quirklab()
 	local cur prev word i command='' program=${COMP_WORDS[0]}
 	local global commands run replay list show cpuid cpuid_diff repro report diff accept lint bench scale doctor
 	global='--connect --verbose --help --version'
-	run='--image --subject --libc --silence --jobs --pack --shard --timeout-scale --kernel --full-boot --append --emulator
+	run='--image --subject --libc --pmem --silence --jobs --pack --shard --timeout-scale --kernel --full-boot --append --emulator
 		--accel --results --resume --strict --bisect --output --help --version'
 	replay='--output --strict --help --version'
 	list='--json --help --version'
@@ -77,6 +77,10 @@ _quirklab()
 		return
 		;;
 	--kernel | --emulator | --libc | --base | --head | --pmem | --html)
+		if [ "$prev/$command" = --pmem/run ]; then
+			mapfile -t COMPREPLY < <(compgen -W 'memmap nvdimm' -- "$cur")
+			return
+		fi
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;

@@ -130,6 +130,38 @@ static void add_os(xmlNodePtr domain, const struct domain_plan *plan)
 		text_child(os, "cmdline", cmdline);
 }
 
+/* libvirt wants a slot to plug it into, and a node that it belongs to: of all CPUs there is one. */
+static void add_slot(xmlNodePtr domain, const struct guest_request *request)
+{
+	xmlNodePtr most = number_child(domain, "maxMemory", memory_mib(request) + NVDIMM_MIB);
+
+	attribute(most, "slots", "1");
+	attribute(most, "unit", "MiB");
+}
+
+static void add_node(xmlNodePtr cpu, const struct guest_request *request)
+{
+	xmlNodePtr cell = child(child(cpu, "numa"), "cell");
+	CLEANUP_FREE char *cpus = xasprintf("0-%u", vcpus(request) - 1);
+
+	number_attribute(cell, "id", 0);
+	attribute(cell, "cpus", vcpus(request) > 1 ? cpus : "0");
+	number_attribute(cell, "memory", memory_mib(request));
+	attribute(cell, "unit", "MiB");
+}
+
+static void add_nvdimm(xmlNodePtr devices, const char *path)
+{
+	xmlNodePtr memory = child(devices, "memory"), target;
+
+	attribute(memory, "model", "nvdimm");
+	attribute(memory, "access", "private");
+	text_child(child(memory, "source"), "path", path);
+	target = child(memory, "target");
+	attribute(number_child(target, "size", NVDIMM_MIB), "unit", "MiB");
+	number_child(target, "node", 0);
+}
+
 static void add_topology(xmlNodePtr cpu, unsigned sockets)
 {
 	xmlNodePtr topology = child(cpu, "topology");
@@ -169,6 +201,8 @@ static void add_cpu(xmlNodePtr domain, const struct domain_plan *plan)
 		attribute(cpu, "mode", "maximum");
 	if (vcpus(request) > 1)
 		add_topology(cpu, vcpus(request));
+	if (request->nvdimm)
+		add_node(cpu, request);
 }
 
 static void add_serial(xmlNodePtr devices, const struct domain_plan *plan, unsigned port)
@@ -230,6 +264,8 @@ static void add_devices(xmlNodePtr domain, const struct domain_plan *plan)
 	add_serial(devices, plan, 1);
 	balloon = child(devices, "memballoon");
 	attribute(balloon, "model", "none");
+	if (plan->request->nvdimm)
+		add_nvdimm(devices, plan->request->nvdimm);
 }
 
 static void add_argument(xmlNodePtr commandline, xmlNsPtr qemu, const char *value)
@@ -315,7 +351,10 @@ static void add_all(xmlNodePtr domain, const struct domain_plan *plan)
 
 	attribute(domain, "type", plan->kvm ? "kvm" : "qemu");
 	text_child(domain, "name", plan->name);
-	memory = number_child(domain, "memory", memory_mib(plan->request));
+	if (plan->request->nvdimm)
+		add_slot(domain, plan->request);
+	memory = number_child(domain, "memory",
+			      memory_mib(plan->request) + (plan->request->nvdimm ? NVDIMM_MIB : 0));
 	attribute(memory, "unit", "MiB");
 	add_vcpu(domain, plan->request);
 	add_os(domain, plan);

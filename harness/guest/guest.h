@@ -9,6 +9,8 @@
 #include "harness/guest/observation.h"
 #include "harness/util/text.h"
 
+#define NVDIMM_MIB 128 /* a multiple of the kernel's sections */
+
 enum guest_image {
 	GUEST_BARE,
 	GUEST_LINUX, /* a kernel and an initramfs with the agent */
@@ -27,9 +29,11 @@ struct guest_request {
 	 * report. */
 	const struct realised *const *cpus;
 	size_t cpu_count;
-	bool rack;		  /* make a rack even of one CPU */
-	unsigned vcpus;		  /* so many of its one CPU (Linux, no rack); 0: 1 */
-	unsigned memory_mib;	  /* 0: the image's default */
+	bool rack;	     /* make a rack even of one CPU */
+	unsigned vcpus;	     /* so many of its one CPU (Linux, no rack); 0: 1 */
+	unsigned memory_mib; /* 0: the image's default */
+	const char *nvdimm; /* a file of NVDIMM_MIB for an NVDIMM (Linux); the guest's writes do not
+			       reach it. NULL: none */
 	unsigned program_seconds; /* how long each CPU's program may take; 0: there is none */
 	double timeout_scale;	  /* 1.0: as it is; scales all limits of the watchdog */
 };
@@ -124,8 +128,8 @@ char *kernel_find(struct error *err);
 /* Whether PATH can be a kernel of that image, by its first bytes: an ELF file for x86-64, or a
  * Linux boot image (bzImage). ERROR_INPUT with what it is not. */
 int kernel_check(const char *path, enum guest_image image, struct error *err);
-/* The release that a Linux boot image says it is, "6.1.0-57-cloud-amd64": its modules are in a folder
- * of that name. The caller frees it. NULL with ERROR_INPUT where it says none. */
+/* The release that a Linux boot image says it is, "6.1.0-57-cloud-amd64": its modules are in a
+ * folder of that name. The caller frees it. NULL with ERROR_INPUT where it says none. */
 char *kernel_release(const char *path, struct error *err);
 struct payload;
 /* Writes an initramfs (newc, with libarchive) with `agent` as /init, and a program for it to run

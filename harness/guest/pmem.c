@@ -26,8 +26,9 @@ static const struct {
 } needed[] = {
 	{ "kernel/drivers/nvdimm/libnvdimm.ko", "1-libnvdimm.ko" },
 	{ "kernel/drivers/nvdimm/nd_e820.ko", "2-nd_e820.ko" },
-	{ "kernel/drivers/dax/device_dax.ko", "3-device_dax.ko" },
-	{ "kernel/drivers/dax/dax_pmem.ko", "4-dax_pmem.ko" },
+	{ "kernel/drivers/acpi/nfit/nfit.ko", "3-nfit.ko" },
+	{ "kernel/drivers/dax/device_dax.ko", "4-device_dax.ko" },
+	{ "kernel/drivers/dax/dax_pmem.ko", "5-dax_pmem.ko" },
 };
 
 static void free_archive(struct archive **archive)

@@ -36,6 +36,7 @@ struct plan_options {
 		*unpacked;  /* SUBJECT_KERNEL: the same kernel unpacked, for short boots; or NULL */
 	const char *initrd; /* Linux: the initramfs with the agent; else NULL */
 	const char *words;  /* of the subject's own for the Linux kernel's command line, or NULL */
+	const char *nvdimm; /* see struct guest_request */
 	const char *append; /* more words for the Linux kernel's command line, or NULL */
 };
 

@@ -612,6 +612,7 @@ static void run_boot(struct worker *worker, struct boot *boot)
 		.initrd = options->initrd,
 		.disk = options->disk,
 		.cmdline = cmdline,
+		.nvdimm = options->nvdimm,
 		.cpus = cpus,
 		.rack = boot->rack,
 		.memory_mib = memory_mib(options),

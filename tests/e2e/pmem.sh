@@ -21,6 +21,10 @@ check "it is said" has '^quirklab: --subject pmem: the kernel 0\.0\.1-none has n
 exits 2 "a bare image" run --subject pmem --image bare skylake
 exits 2 "an argument" run --subject pmem skylake -- once
 check "it is said" has '^quirklab: --subject pmem: takes no arguments' err
+exits 2 "memory for another subject" run --pmem nvdimm skylake
+check "it is said" has '^quirklab: --pmem: it needs --subject pmem$' err
+exits 2 "a memory that is none" run --subject pmem --pmem dram skylake
+exits 2 "an NVDIMM elsewhere" -c test:///default run --subject pmem --pmem nvdimm skylake
 check "no results of these" [ ! -e results ]
 
 rest="emulated persistent memory"
@@ -72,10 +76,11 @@ runs "a program without these flushes" env -u MAKEFLAGS -u MAKELEVEL make -C tre
 	B="$work/built" ${CC:+CC="$CC"} "$work/built/images/subjects/pmem"
 ln -s "$B/images/agent" built/images/agent
 export QUIRKLAB_IMAGES=$work/built/images
-exits 1 "it fails" run --subject pmem --results m skylake-x
+exits 1 "it fails, on an NVDIMM" run --subject pmem --pmem nvdimm --results m skylake-x
 unset QUIRKLAB_IMAGES
 check "at the first line that nothing flushes" has \
 	'^memcpy_flushcache_single@768: not durable: offset 64: stored by mov at 0x[0-9a-f]+, and nothing flushes its line; 384 of 768 bytes; and 2 more$' \
 	<(jq -r .reason m/results.jsonl)
+check "it was one" [ "$(jq -r .program.values.memory m/results.jsonl)" = dax0.0:ACPI.NFIT ]
 check "though all bytes are there" [ "$(jq '.program.tests | .passed * 100 + .failed' m/results.jsonl)" = 1000 ]
 finish

@@ -256,6 +256,33 @@ START_TEST(linux_guest)
 }
 END_TEST
 
+/* 256 MiB of its own, the NVDIMM, and the one node that libvirt wants. */
+START_TEST(nvdimm)
+{
+	struct realised *cpu = haswell();
+	const struct realised *const cpus[] = { cpu };
+	const struct guest_request request = {
+		.image = GUEST_LINUX,
+		.kernel = "/boot/vmlinuz",
+		.nvdimm = "/t/n&m",
+		.cpus = cpus,
+		.cpu_count = 1,
+	};
+	CLEANUP_FREE char *xml = make_xml(&request, true, NULL);
+
+	expect(xml, "/domain/memory", "384");
+	expect(xml, "/domain/maxMemory", "384");
+	expect(xml, "/domain/maxMemory/@slots", "1");
+	expect(xml, "/domain/cpu/numa/cell/@memory", "256");
+	expect(xml, "/domain/cpu/numa/cell/@cpus", "0");
+	expect(xml, "/domain/devices/memory/@model", "nvdimm");
+	expect(xml, "/domain/devices/memory/@access", "private");
+	expect(xml, "/domain/devices/memory/source/path", "/t/n&m");
+	expect(xml, "/domain/devices/memory/target/size", "128");
+	free_cpu(cpu);
+}
+END_TEST
+
 START_TEST(libvirt_model)
 {
 	struct realised *cpu = xcalloc(1, sizeof(*cpu));
@@ -971,6 +998,7 @@ Suite *suite_guest(void)
 	tcase_add_test(domains, rack);
 	tcase_add_test(domains, rack_of_one);
 	tcase_add_test(domains, linux_guest);
+	tcase_add_test(domains, nvdimm);
 	tcase_add_test(domains, libvirt_model);
 	tcase_add_test(domains, comma_in_a_value);
 	tcase_add_test(domains, refused_requests);
