@@ -147,10 +147,9 @@ static int run_here(const struct scale *scale, struct error *err)
 static int run_guests(struct scale *scale)
 {
 	struct error err = { 0 };
-	size_t connections = 1;
 	int status = STATUS_OK;
 
-	interrupt_catch(&scale->connection, &connections);
+	interrupt_catch(&scale->connection, &scale->connection_count);
 	if (scale_run_guests(scale, &err) < 0)
 		status = lab_fail(&err);
 	else

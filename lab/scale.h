@@ -47,6 +47,7 @@ struct scale {
 	struct cpu_tables tables;
 	struct repro_target target;
 	struct connection *connection;
+	size_t connection_count; /* 0 until it is open: a signal may come before */
 	struct payload *payload;
 	struct realised realised;
 };

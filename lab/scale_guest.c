@@ -158,6 +158,7 @@ static int open_all(struct scale *scale, struct error *err)
 	scale->connection = connection_open(&options, err);
 	if (!scale->connection)
 		return -1;
+	scale->connection_count = 1;
 	if (!connection_hypervisor(scale->connection)->kvm) {
 		/* Counts need no warm caches, and not many seconds. */
 		scale->warm_up = 1;

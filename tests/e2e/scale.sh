@@ -23,5 +23,12 @@ for workload in malloc1_threads page_fault1_processes tlb_flush1_threads; do
 	check "$workload: the average is that of the two measured seconds" awk -F : "$average" out
 	check "$workload: the total is the slowest and the fastest of two tasks" awk -F '[: ]' "$total" out
 done
+# Interrupted before there is a connection, and while there is a guest.
+for seconds in 0.1 0.3 3; do
+	status=0
+	timeout --preserve-status -s INT $seconds "$program" scale malloc1_threads --base quiet --head quiet \
+		--cpu broadwell-x >out 2>err </dev/null || status=$?
+	check "interrupted after $seconds s: status 130" [ $status = 130 ]
+done
 check "no task is left" sh -c "! pgrep -x -u $(id -u) scale"
 finish
