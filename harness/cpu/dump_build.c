@@ -469,14 +469,21 @@ static void fill(const struct dump_cpu *kind, struct cpuid_dump *out)
  */
 static void forget_unknown_bits(struct dump_cpu *kind, const struct cpuid_dump *filled)
 {
+	const struct dump_leaf *leaf = NULL;
+	bool there = false;
+
 	for (int i = 0; i < (int)feature_count; i++) {
 		const struct feature *feature = &features[i];
-		const struct dump_leaf *leaf;
 
-		if (!feature_in(&kind->cpu.known, i) ||
-		    !cpuid_find(filled, feature->leaf, feature->subleaf))
+		/* Rows of one leaf lie side by side. */
+		if (!i || feature->leaf != feature[-1].leaf ||
+		    feature->subleaf != feature[-1].subleaf) {
+			there = cpuid_find(filled, feature->leaf, feature->subleaf) != NULL;
+			leaf = find(kind->leaves, kind->leaf_count, feature->leaf,
+				    feature->subleaf);
+		}
+		if (!feature_in(&kind->cpu.known, i) || !there)
 			continue;
-		leaf = find(kind->leaves, kind->leaf_count, feature->leaf, feature->subleaf);
 		if (leaf && leaf->known[feature->reg] >> feature->bit & 1)
 			continue;
 		feature_put(&kind->cpu.known, i, false);
