@@ -28,7 +28,11 @@ bool line_next(const struct dump_text *text, struct line *line)
 
 const char *text_find(const struct dump_text *text, const char *word)
 {
-	return memmem(text->bytes, text->length, word, strlen(word));
+	/* Most texts have no '<' and no '"': then one fast pass is all. */
+	const char *at = memchr(text->bytes, *word, text->length);
+
+	return at ? memmem(at, (size_t)(text->bytes + text->length - at), word, strlen(word))
+		  : NULL;
 }
 
 const char *line_find(const struct line *line, const char *word)
