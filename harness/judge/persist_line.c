@@ -79,12 +79,14 @@ static bool read_number(struct reading *reading, uint64_t *out)
 
 static bool read_code(struct reading *reading, struct code *code)
 {
-	while (reading->end - reading->at >= 2 && digit_of(reading->at[0]) >= 0 &&
-	       digit_of(reading->at[1]) >= 0) {
+	while (reading->end - reading->at >= 2) {
+		const int high = digit_of(reading->at[0]), low = digit_of(reading->at[1]);
+
+		if (high < 0 || low < 0)
+			break;
 		if (code->length == INSTRUCTION_BYTES)
 			return false;
-		code->bytes[code->length++] =
-			(uint8_t)(digit_of(reading->at[0]) << 4 | digit_of(reading->at[1]));
+		code->bytes[code->length++] = (uint8_t)(high << 4 | low);
 		reading->at += 2;
 	}
 	return code->length;
