@@ -43,7 +43,8 @@ struct accept {
 	struct text refused[VERDICTS]; /* names, by the verdict that refuses them */
 	struct text untrue, rowless, tableless;
 	struct text changes; /* a line each */
-	bool bad;	     /* something was refused that is no mere mismatch or skip */
+	size_t records;
+	bool bad; /* something was refused that is no mere mismatch or skip */
 };
 
 /* --- where a pick is to be written --- */
@@ -183,6 +184,7 @@ static int each_record(void *context, const struct cell_result *result, struct e
 	struct accept *accept = context;
 	struct golden *golden;
 
+	accept->records++;
 	switch (result->verdict) {
 	case VERDICT_HUNG:
 	case VERDICT_CRASHED:
@@ -350,6 +352,13 @@ static int conclude(struct accept *accept, struct error *err)
 	return accept->bad ? STATUS_FAIL : STATUS_OK;
 }
 
+static int refuse_empty(const char *path, struct error *err)
+{
+	error_set(err, ERROR_INPUT,
+		  "%s: no records: a results folder or a file of records was expected", path);
+	return lab_fail(err);
+}
+
 static void accept_free(struct accept *accept)
 {
 	for (size_t i = 0; i < accept->golden_count; i++) {
@@ -397,6 +406,8 @@ int command_accept(struct lab *lab, const struct command *command, int argc, cha
 	if (cpu_tables_read(&accept->tables, &err) < 0 ||
 	    records_read(argv[first], each_record, accept, &err) < 0)
 		status = lab_fail(&err);
+	else if (!accept->records)
+		status = refuse_empty(argv[first], &err);
 	else
 		status = conclude(accept, &err);
 	accept_free(accept);

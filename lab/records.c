@@ -27,7 +27,7 @@ static char *file_of(const char *path)
 bool records_are_at(const char *path)
 {
 	CLEANUP_FREE char *file = file_of(path);
-	CLEANUP_FD int fd = open(file, O_RDONLY | O_CLOEXEC);
+	CLEANUP_FD int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 	char first;
 

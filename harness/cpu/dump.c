@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "harness/util/cleanup.h"
+#include "harness/util/file.h"
 #include "harness/util/text.h"
 
 #define ALL 0xFFFFFFFFu
@@ -69,13 +70,12 @@ void dump_whole_leaves(const struct dump_cpu *cpu, struct cpuid_dump *out)
 
 static int open_input(const char *path, size_t *size, struct error *err)
 {
-	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
-				   : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+	int fd = strcmp(path, "-") ? file_open(path, err) : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
 	struct stat st;
 
 	*size = 0;
 	if (fd < 0)
-		return error_set(err, ERROR_INPUT, "%s", strerror(errno));
+		return strcmp(path, "-") ? -1 : error_set(err, ERROR_INPUT, "%s", strerror(errno));
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
 		close(fd);
 		return error_set(err, ERROR_INPUT, "is a folder, a file was expected");

@@ -114,7 +114,7 @@ char *kernel_find(struct error *err)
 
 int kernel_check(const char *path, enum guest_image image, struct error *err)
 {
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	unsigned char start[BOOT_MAGIC_OFFSET + 4] = { 0 };
 	Elf64_Ehdr elf;
 

@@ -5,26 +5,66 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <linux/magic.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "harness/util/cleanup.h"
 #include "harness/util/text.h"
 
+#define PIPE_PATIENCE 5 /* seconds */
+
+/* A pipe that has a name may have no writer, ever. One of a shell's <(COMMAND) always has. */
+static int await_writer(int fd, struct error *err)
+{
+	struct pollfd writer = { .fd = fd, .events = POLLIN };
+	struct statfs where;
+	int got;
+
+	if (fstatfs(fd, &where) == 0 && where.f_type == PIPEFS_MAGIC)
+		return 0;
+	do {
+		got = poll(&writer, 1, PIPE_PATIENCE * 1000);
+	} while (got < 0 && errno == EINTR);
+	if (got > 0)
+		return 0;
+	return error_set(err, ERROR_INPUT, "a pipe into which nobody has written for %d s",
+			 PIPE_PATIENCE);
+}
+
+int file_open(const char *path, struct error *err)
+{
+	/* Without O_NONBLOCK the open of such a pipe would wait for its writer. */
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat st;
+	int opened;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_set(err, ERROR_INPUT, "%s", strerror(errno));
+	if (S_ISDIR(st.st_mode))
+		return error_set(err, ERROR_INPUT, "is a folder, a file was expected");
+	if (S_ISFIFO(st.st_mode) && await_writer(fd, err) < 0)
+		return -1;
+	if (fcntl(fd, F_SETFL, 0) < 0)
+		return error_set(err, ERROR_INPUT, "%s", strerror(errno));
+	opened = fd;
+	fd = -1;
+	return opened;
+}
+
 int file_read(const char *path, size_t most, char **bytes, size_t *length, struct error *err)
 {
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP_FD int fd = file_open(path, err);
 	CLEANUP_TEXT struct text text = { 0 };
 	char chunk[65536];
-	struct stat st;
 	ssize_t got;
 
 	if (fd < 0)
-		return error_set(err, ERROR_INPUT, "%s: %s", path, strerror(errno));
-	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
-		return error_set(err, ERROR_INPUT, "%s: is a folder, a file was expected", path);
+		return error_prefix(err, "%s", path);
 	while ((got = read(fd, chunk, sizeof(chunk))) != 0) {
 		if (got < 0 && errno == EINTR)
 			continue;

@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include "harness/util/error.h"
 
+/* Opens PATH, no folder, to read. A named pipe into which nobody writes within seconds is an error:
+ * it would be waited for without end. The message does not name the path. */
+int file_open(const char *path, struct error *err);
+
 /* Reads PATH whole, at most `most` bytes. *bytes is NUL-terminated and the caller frees it. */
 int file_read(const char *path, size_t most, char **bytes, size_t *length, struct error *err);
 

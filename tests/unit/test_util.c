@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/util/cleanup.h"
@@ -261,6 +262,37 @@ START_TEST(file_read_is_bounded)
 }
 END_TEST
 
+/* A named pipe: what a writer puts into it is read, also one that comes late; without one nobody
+ * waits for ever. */
+START_TEST(file_read_of_a_pipe_needs_a_writer)
+{
+	CLEANUP_FREE char *path = in_folder("pipe");
+	CLEANUP_FREE char *nobody =
+		xasprintf("%s: a pipe into which nobody has written for 5 s", path);
+	CLEANUP_FREE char *bytes = NULL;
+	struct error err = { 0 };
+	size_t length;
+	pid_t child;
+
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+	child = fork();
+	ck_assert_int_ge(child, 0);
+	if (!child) {
+		int fd;
+
+		usleep(200000);
+		fd = open(path, O_WRONLY);
+		_exit(fd < 0 || write(fd, "late", 4) != 4);
+	}
+	ck_assert_msg(file_read(path, 100, &bytes, &length, &err) == 0, "%s", err.text);
+	ck_assert_str_eq(bytes, "late");
+	ck_assert_int_eq(waitpid(child, NULL, 0), child);
+	ck_assert_int_eq(file_read(path, 100, &bytes, &length, &err), -1);
+	ck_assert_int_eq(err.kind, ERROR_INPUT);
+	ck_assert_str_eq(err.text, nobody);
+}
+END_TEST
+
 START_TEST(file_write_is_whole_or_not_at_all)
 {
 	CLEANUP_FREE char *path = in_folder("file");
@@ -414,6 +446,7 @@ Suite *suite_util(void)
 	TCase *errors = tcase_create("error");
 	TCase *text = tcase_create("text");
 	TCase *file = tcase_create("file");
+	TCase *pipes = tcase_create("pipe");
 	TCase *paths = tcase_create("paths");
 
 	tcase_add_test(errors, error_set_fills_and_fails);
@@ -442,6 +475,11 @@ Suite *suite_util(void)
 	tcase_add_test(file, folder_make_makes_all_parts);
 	tcase_add_test(file, folder_remove_does_not_follow_links);
 	suite_add_tcase(suite, file);
+
+	tcase_set_timeout(pipes, 30);
+	tcase_add_checked_fixture(pipes, make_folder, remove_folder);
+	tcase_add_test(pipes, file_read_of_a_pipe_needs_a_writer);
+	suite_add_tcase(suite, pipes);
 
 	tcase_add_test(paths, paths_override);
 	tcase_add_test(paths, paths_in_the_build_tree);
