@@ -56,17 +56,21 @@
  * The initcalls of a kernel that a short boot leaves out. ACPI's interpreter is one, so that such a
  * guest cannot power itself off; the harness ends it. ACPI's tables are read all the same: without
  * (acpi=off) the kernel would lose its APIC and the flag. Those of one line belong together:
- * inet_blackhole_dev_init dereferences what inet_init has not made.
+ * inet_blackhole_dev_init dereferences what inet_init has not made; the first
+ * that registers a function for BPF reads the types of the whole kernel, so all of them are here.
  */
 #define SHORT_LEAVES_OUT                                                                  \
-	"acpi_init,"                                                                      \
+	"acpi_init,acpi_thermal_init,pnpacpi_init,init_acpi_pm_clocksource,"              \
 	"init_kprobe_trace,init_blk_tracer,init_trace_printk_function_export,"            \
-	"tracer_init_tracefs,bpf_rstat_kfunc_init,perf_event_sysfs_init,"                 \
+	"tracer_init_tracefs,perf_event_sysfs_init,"                                      \
+	"bpf_rstat_kfunc_init,bpf_key_sig_kfuncs_init,bpf_prog_test_run_init,kfunc_init," \
+	"bpf_tcp_ca_kfunc_init,bpf_kfunc_init,bpf_fs_kfuncs_init,init_subsystem,"         \
 	"slab_sysfs_init,ksm_init,"                                                       \
 	"inet_init,inet6_init,sysctl_ipv4_init,tcp_congestion_default,cubictcp_register," \
 	"packet_init,xsk_init,apparmor_nf_ip_init,inet_blackhole_dev_init,"               \
 	"cmos_init,add_rtc_cmos,hpet_init,i8042_init,nvme_core_init,cxl_core_init,"       \
-	"load_system_certificate_list,init_ima,tomoyo_initerface_init,"                   \
+	"vga_arb_device_init,tpm_init,"                                                   \
+	"load_system_certificate_list,init_ima,init_encrypted,tomoyo_initerface_init,"    \
 	"crypto_kdf108_init,crc_t10dif_mod_init,crc64_rocksoft_mod_init,"                 \
 	"ext4_init_fs,init_mqueue_fs"
 
@@ -81,10 +85,9 @@
  *   pci=off             no bus is searched
  *   8250.nr_uarts=2     no port is probed but the two that are there
  *   lsm= audit=0        no security module, no log of what it says
- *   init_on_alloc=0     pages are not cleared a second time: by `rep stosb`, a byte is a step of
- * the emulator's rodata=off          the text stays writable; else all page tables are walked to
- * show that nothing is initcall_blacklist  what SHORT_LEAVES_OUT lists. A name that a kernel lacks
- * is passed over
+ *   init_on_alloc=0     pages are not cleared a second time: by `rep stosb` each byte is a step
+ *   rodata=off          the text stays writable; else all page tables are walked at the end
+ *   initcall_blacklist  what SHORT_LEAVES_OUT lists. A name that a kernel lacks is passed over
  */
 #define LINUX_CMDLINE_SHORT                                                              \
 	"tsc_early_khz=2000000 noapictimer nohpet pci=off 8250.nr_uarts=2 lsm= audit=0 " \
