@@ -127,13 +127,13 @@ static int each_option(void *state, int key, const char *argument, struct error 
 		options->json = true;
 		return 0;
 	case OPT_SECONDS:
-		return parse_number(&options->seconds, argument, 1, 86400, "seconds", err);
+		return parse_number(&options->seconds, argument, 1, 86400, "--seconds", err);
 	case OPT_RUNS:
 		return parse_number(&options->runs, argument, RUNS_LEAST, STATISTICS_SAMPLES_MAX,
-				    "runs", err);
+				    "--runs", err);
 	case OPT_THREADS:
-		return parse_number(&options->threads, argument, 1, MEASURE_THREADS_MAX, "threads",
-				    err);
+		return parse_number(&options->threads, argument, 1, MEASURE_THREADS_MAX,
+				    "--threads", err);
 	case OPT_SIZE:
 		if (options->size_count == BENCH_SIZES_MAX)
 			return error_set(err, ERROR_INPUT, "--size: at most %d of them",

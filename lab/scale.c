@@ -51,9 +51,9 @@ static int each_option(void *state, int key, const char *argument, struct error 
 	switch (key) {
 	case OPT_SECONDS:
 		scale->seconds_given = true;
-		return parse_number(&scale->seconds, argument, 1, 86400, "seconds", err);
+		return parse_number(&scale->seconds, argument, 1, 86400, "--seconds", err);
 	case OPT_TASKS:
-		return parse_number(&scale->tasks, argument, 1, TASKS_MAX, "tasks", err);
+		return parse_number(&scale->tasks, argument, 1, TASKS_MAX, "--tasks", err);
 	case OPT_BASE:
 		scale->sides[0].words = argument;
 		return 0;
@@ -68,7 +68,7 @@ static int each_option(void *state, int key, const char *argument, struct error 
 		return 0;
 	case OPT_REPEATS:
 		return parse_number(&scale->repeats, argument, SCALE_REPEATS_LEAST,
-				    SCALE_REPEATS_MAX, "repeats", err);
+				    SCALE_REPEATS_MAX, "--repeats", err);
 	case OPT_TIMEOUT_SCALE:
 		return parse_scale(&scale->timeout_scale, argument, err);
 	default:

@@ -97,7 +97,8 @@ static bool take_number(struct words *words, uint64_t *out)
 	if (!take_word(words, word, sizeof(word)) || !isdigit((unsigned char)*word))
 		return false;
 	*out = strtoull(word, &end, 0);
-	return !*end;
+	/* A record has no larger one. */
+	return !*end && *out <= INT64_MAX;
 }
 
 /* --- traces --------------------------------------------------------------------------------------

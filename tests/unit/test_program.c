@@ -424,6 +424,8 @@ START_TEST(lines_that_are_none)
 		"QL trace fill@4k 4096 returned",
 		"QL trace fill@4k 4096 vanished 0:1:c3",
 		"QL trace fill@4k 4k returned 0:1:c3",
+		"QL trace fill@4k 9223372036854775808 returned 0:1:c3",
+		"QL trace fill@4k 99999999999999999999 returned 0:1:c3",
 		"QL trace fill@4k 4096 returned 0:0:c3",
 		"QL trace fill@4k 4096 returned 0:8:c3",
 		"QL trace fill@4k 4096 returned 0:1:c",
