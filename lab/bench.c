@@ -10,6 +10,7 @@
 #include "harness/util/paths.h"
 #include "lab/bench.h"
 #include "lab/interrupt.h"
+#include "lab/outputs.h"
 
 #define RUN_SECONDS 0.005 /* what is shorter is repeated */
 #define RUNS_LEAST  5
@@ -434,7 +435,8 @@ int command_bench(struct lab *lab, const struct command *command, int argc, char
 		return lab_fail(&err);
 	}
 	interrupt_catch(NULL, &no_guests);
-	if (bench_machine_read(&bench->result.machine, &err) < 0 ||
+	if (output_check("--html", bench->options.html, &err) < 0 ||
+	    bench_machine_read(&bench->result.machine, &err) < 0 ||
 	    choose_threads(bench, &err) < 0) {
 		status = lab_fail(&err);
 	} else {

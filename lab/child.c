@@ -4,15 +4,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/util/cleanup.h"
+#include "lab/interrupt.h"
 
 #define OUTPUT_MOST (64 << 20)
 #define TAIL	    8192 /* of a complaint */
@@ -24,6 +27,8 @@ static void become(const struct child *child, const char *const argv[], const ch
 	static const char *const variables[] = { "MAKEFLAGS", "MAKELEVEL", "MFLAGS",
 						 "MAKEOVERRIDES" };
 
+	if (child->alone)
+		setpgid(0, 0);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
@@ -59,12 +64,13 @@ static int write_input(const struct text *input)
 	return fd;
 }
 
-int child_start(struct child *child, const char *const argv[], const char *folder,
-		const struct text *input, struct error *err)
+static int start(struct child *child, const char *const argv[], const char *folder,
+		 const struct text *input, bool alone, struct error *err)
 {
 	CLEANUP_FD int from = write_input(input);
 
-	*child = (struct child){ .output = memfd_create("output", MFD_CLOEXEC),
+	*child = (struct child){ .alone = alone,
+				 .output = memfd_create("output", MFD_CLOEXEC),
 				 .complaint = memfd_create("complaint", MFD_CLOEXEC) };
 	if (from < 0 || child->output < 0 || child->complaint < 0) {
 		child_close(child);
@@ -82,10 +88,42 @@ int child_start(struct child *child, const char *const argv[], const char *folde
 	return error_set(err, ERROR_LAB, "%s: %s", argv[0], strerror(errno));
 }
 
+int child_start(struct child *child, const char *const argv[], const char *folder,
+		const struct text *input, struct error *err)
+{
+	return start(child, argv, folder, input, false, err);
+}
+
+int child_start_alone(struct child *child, const char *const argv[], const char *folder,
+		      struct error *err)
+{
+	return start(child, argv, folder, NULL, true, err);
+}
+
+/* Until its end. A signal to us ends its process group: make and what that runs. */
+static void wait_or_end(const struct child *child)
+{
+	struct pollfd fd = { .fd = pidfd_open(child->pid, 0), .events = POLLIN };
+	bool told = false;
+
+	/* poll is interrupted by a signal even where its handler restarts system calls. */
+	while (fd.fd >= 0 && poll(&fd, 1, -1) <= 0) {
+		if (errno != EINTR)
+			break;
+		if (interrupt_signal() && !told)
+			kill(-child->pid, SIGTERM);
+		told |= interrupt_signal() != 0;
+	}
+	if (fd.fd >= 0)
+		close(fd.fd);
+}
+
 int child_wait(struct child *child)
 {
 	int status;
 
+	if (child->alone)
+		wait_or_end(child);
 	while (waitpid(child->pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return 127;
@@ -145,10 +183,12 @@ int child_run(const char *what, const char *const argv[], const char *folder, st
 	char complaint[512];
 	int status, result = 0;
 
-	if (child_start(&child, argv, folder, NULL, err) < 0)
+	if (child_start_alone(&child, argv, folder, err) < 0)
 		return -1;
 	status = child_wait(&child);
-	if (status) {
+	if (interrupt_signal()) {
+		result = error_set(err, ERROR_LAB, "interrupted");
+	} else if (status) {
 		child_complaint(&child, complaint, sizeof(complaint));
 		result = error_set(err, ERROR_INPUT, "%s: %s: %s", what, argv[0],
 				   *complaint ? complaint : "it failed and does not say why");

@@ -198,7 +198,7 @@ static int start_make(struct child *child, const struct diff_side *side, bool im
 				     "WARN=", library, image ? bare : NULL,
 				     NULL };
 
-	return child_start(child, argv, side->tree, NULL, err);
+	return child_start_alone(child, argv, side->tree, err);
 }
 
 static int end_make(struct child *child, const struct diff_side *side, struct error *err)

@@ -25,24 +25,28 @@ struct outputs {
 	size_t earlier;
 };
 
+int output_check(const char *option, const char *path, struct error *err)
+{
+	CLEANUP_FREE char *copy = path ? xstrdup(path) : NULL;
+	const char *test = path;
+	struct stat st;
+
+	if (!path)
+		return 0;
+	if (stat(path, &st) < 0 && errno == ENOENT)
+		test = dirname(copy);
+	else if (S_ISDIR(st.st_mode))
+		return error_set(err, ERROR_INPUT, "%s: %s is a folder", option, path);
+	if (access(test, W_OK) < 0)
+		return error_set(err, ERROR_INPUT, "%s: %s: %s", option, path, strerror(errno));
+	return 0;
+}
+
 int outputs_check(const struct run_options *options, struct error *err)
 {
-	for (size_t i = 0; i < options->output_count; i++) {
-		const char *path = options->outputs[i].path;
-		CLEANUP_FREE char *copy = path ? xstrdup(path) : NULL;
-		const char *test = path;
-		struct stat st;
-
-		if (!path)
-			continue;
-		if (stat(path, &st) < 0 && errno == ENOENT)
-			test = dirname(copy);
-		else if (S_ISDIR(st.st_mode))
-			return error_set(err, ERROR_INPUT, "--output: %s is a folder", path);
-		if (access(test, W_OK) < 0)
-			return error_set(err, ERROR_INPUT, "--output: %s: %s", path,
-					 strerror(errno));
-	}
+	for (size_t i = 0; i < options->output_count; i++)
+		if (output_check("--output", options->outputs[i].path, err) < 0)
+			return -1;
 	return 0;
 }
 

@@ -7,6 +7,8 @@
 
 struct outputs;
 
+/* Whether the file of an option can be written, without writing it. NULL: standard output. */
+int output_check(const char *option, const char *path, struct error *err);
 /* Whether every file that was asked for can be written, without writing it. */
 int outputs_check(const struct run_options *options, struct error *err);
 /* Opens the reports of a run; without one on standard output, the default. about: its cells, its

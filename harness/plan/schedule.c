@@ -22,7 +22,7 @@
 
 #define TRIES 2
 /* Of short boots one in so many is followed by a full one, which has to show the same. */
-#define SAMPLED_EVERY 16
+#define SAMPLED_EVERY 32
 /* An appliance takes half a minute to start: the logs of so many dead guests tell what is wrong. */
 #define DISK_LOGS_MOST 8
 

@@ -41,7 +41,7 @@ refused run --pack 99999999999999999999
 refused run --timeout-scale nan
 refused run --timeout-scale inf
 for word in x --op=foo --op= --size=5000 --size=1 --size=4K4 --size=-4K --runs=4 --runs=65 --threads=0 --threads=100000 \
-	--pages=4k --seconds=0 --pmem="$work/none"; do
+	--pages=4k --seconds=0 --pmem="$work/none" --html="$work/none/x" --html="$work"; do
 	refused bench "$word"
 done
 refused scale
