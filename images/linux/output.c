@@ -166,9 +166,18 @@ void output_add(struct output *output, enum output_stream stream, const void *by
 	}
 }
 
+static void send_piece(struct report *report, uint8_t stream, const uint8_t *bytes, size_t length)
+{
+	report_u8(report, stream);
+	report_bytes(report, bytes, length);
+	report_send(report, REPORT_OUTPUT);
+}
+
 uint64_t output_send(struct output *output, struct report *report)
 {
 	size_t verdicts = 0, others, at;
+	bool torn =
+		false; /* what was sent of standard output ends amid a line that is no verdict */
 	uint64_t sent = 0;
 	struct piece piece;
 
@@ -177,9 +186,10 @@ uint64_t output_send(struct output *output, struct report *report)
 			keep_started(output, stream, true);
 	for (at = 0; at < output->end; at += sizeof(piece) + piece.length) {
 		memcpy(&piece, output->kept + at, sizeof(piece));
-		verdicts += piece.verdict ? piece.length : 0;
+		/* One byte more: it may want an end of the line before it. */
+		verdicts += piece.verdict ? piece.length + 1U : 0;
 	}
-	others = REPORT_OUTPUT_MAX - verdicts;
+	others = verdicts < REPORT_OUTPUT_MAX ? REPORT_OUTPUT_MAX - verdicts : 0;
 	for (at = 0; at < output->end; at += sizeof(piece) + piece.length) {
 		size_t length;
 
@@ -191,9 +201,13 @@ uint64_t output_send(struct output *output, struct report *report)
 		}
 		if (!length)
 			continue;
-		report_u8(report, piece.stream);
-		report_bytes(report, output->kept + at + sizeof(piece), length);
-		report_send(report, REPORT_OUTPUT);
+		/* A verdict stands at the beginning of its line, whatever is left out before it. */
+		if (piece.verdict && torn)
+			send_piece(report, piece.stream, (const uint8_t *)"\n", 1);
+		send_piece(report, piece.stream, output->kept + at + sizeof(piece), length);
+		if (piece.stream == OUTPUT_STANDARD)
+			torn = !piece.verdict &&
+			       output->kept[at + sizeof(piece) + length - 1] != '\n';
 		sent += length;
 	}
 	return output->written - sent;

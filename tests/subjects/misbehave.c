@@ -60,6 +60,7 @@ static int failing(void)
 /* What it leaves behind writes on for ever. */
 static int leave(void)
 {
+	fflush(stdout); /* or both would write what waits there */
 	if (fork() == 0) {
 		setsid();
 		signal(SIGTERM, SIG_IGN);
