@@ -12,7 +12,8 @@ SAN := SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omi
 
 .PHONY: test-programs san-programs
 test-programs: all $(UNIT) $(TEST_IMAGES)
-san-programs: $(B)/cpu-models $(DISK) $(UNIT) $(FUZZ_REPLAY)
+# A folder of images is known by its bare.elf.
+san-programs: $(B)/cpu-models $(UNIT) $(FUZZ_REPLAY) $(DISK) $(B)/images/bare.elf
 
 check-full: needs-browser
 check check-full: needs-check

@@ -21,10 +21,10 @@
 
 /*
  * A run is thrown away where its thread did not run for more than this share of the time, or where
- * the CPU was slower by more than this than at its best.
+ * the CPU was slower by more than this than at its best while these cells were measured.
  */
 #define LOST_MOST 0.02
-#define PACE_MOST 0.10
+#define PACE_MOST 0.15
 /* Threads that did not begin together, by more than this share of the run, did not run together. */
 #define LATE_MOST 0.05
 
@@ -323,6 +323,9 @@ int measure_cells(struct measure *measure, struct measured *cells, size_t count,
 {
 	CLEANUP_FREE size_t *rounds = xcalloc(count + 1, sizeof(*rounds));
 	bool wanting = true;
+
+	/* More threads, or another extent, may mean another frequency. */
+	measure->best_pace = 0;
 
 	if (runs > STATISTICS_SAMPLES_MAX)
 		return error_set(err, ERROR_LAB, "%u runs: at most %d", runs,

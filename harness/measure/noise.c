@@ -3,12 +3,14 @@
  * work. */
 #include "harness/measure/noise.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
-#define PACE_SECONDS 0.0002
+#define PACE_SECONDS 0.00007
+#define PACES	     3
 #define PACE_ROUNDS  4096
 
 static double seconds_of(clockid_t clock)
@@ -65,7 +67,7 @@ void noise_end(struct noise *out, const struct noise_mark *mark)
 		out->stolen = (stolen - mark->stolen) / wall;
 }
 
-double noise_pace(void)
+static double pace(void)
 {
 	double begin = seconds_of(CLOCK_MONOTONIC), end;
 	uint64_t rounds = 0, sum = 0;
@@ -77,4 +79,14 @@ double noise_pace(void)
 		end = seconds_of(CLOCK_MONOTONIC);
 	} while (end - begin < PACE_SECONDS);
 	return (double)rounds / (end - begin);
+}
+
+/* A frequency shows in each of them, an interrupt in one. */
+double noise_pace(void)
+{
+	double best = 0;
+
+	for (int i = 0; i < PACES; i++)
+		best = fmax(best, pace());
+	return best;
 }
