@@ -33,7 +33,7 @@ const struct option_row bench_option_rows[] = {
 	{ OPT_SUGGEST, "suggest", NULL, "print the quirk row that follows, or why none is needed" },
 	{ OPT_EVIDENCE, "evidence", NULL, "add the measurements to cpu-models/evidence.tsv" },
 	{ OPT_SECONDS, "seconds", "S", "how long it may take (60)" },
-	{ OPT_RUNS, "runs", "N", "runs of each path, 5..64 (7)" },
+	{ OPT_RUNS, "runs", "N", "runs of each path, 5..64 (5)" },
 	{ OPT_THREADS, "threads", "N", "measure with exactly so many (1, 2, 4 ... all CPUs)" },
 	{ OPT_SIZE, "size", "BYTES",
 	  "an extent, with K, M or G; repeatable\n"
@@ -160,7 +160,7 @@ static int each_option(void *state, int key, const char *argument, struct error 
 /* Small ones, then around the last-level cache: what a quirk row is about. */
 static void default_sizes(struct bench_options *options, uint64_t llc)
 {
-	const size_t sizes[] = { 4096, 65536, 1 << 20, llc / 8, llc, 2 * llc };
+	const size_t sizes[] = { 4096, 1 << 20, llc / 8, llc, 2 * llc };
 	size_t last = 0;
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -423,7 +423,7 @@ int command_bench(struct lab *lab, const struct command *command, int argc, char
 	int first, status = STATUS_OK;
 
 	(void)lab;
-	bench->options = (struct bench_options){ .seconds = 60, .runs = 7 };
+	bench->options = (struct bench_options){ .seconds = 60, .runs = RUNS_LEAST };
 	bench->started = clock_seconds();
 	first = options_parse(command->options, true, argc, argv, each_option, &bench->options,
 			      &err);
