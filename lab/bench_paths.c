@@ -79,7 +79,8 @@ FLUSH_WITH(flush_clflushopt_clflushopt, path_copy_clflushopt_clflushopt)
 /* --- stores that become durable: whole lines, each flushed behind its stores, or past the cache
  * ------- */
 
-/* One line a round; store(offset) is the instruction for the part of the line at that offset. */
+/* One line a round (clzero names its line in rax); store(offset) is the instruction for the part of
+ * the line at that offset. */
 #define STORE_LINES(name, line)                                                   \
 	static void name(void *to, const void *from, size_t bytes)                \
 	{                                                                         \
@@ -88,7 +89,7 @@ FLUSH_WITH(flush_clflushopt_clflushopt, path_copy_clflushopt_clflushopt)
 		__asm__ volatile("1: " line "add $64, %0; dec %1; jnz 1b; sfence" \
 				 : "+r"(to), "+r"(lines)                          \
 				 : "r"(SOME_BYTES)                                \
-				 : "memory", "cc");                               \
+				 : "rax", "memory", "cc");                        \
 	}
 
 /* Vectors hold whatever they hold: the flushes do not care, and an AVX state of ours would cost. */
