@@ -9,6 +9,7 @@
 #include <libvirt/virterror.h>
 
 #include "harness/guest/event_loop.h"
+#include "harness/guest/home.h"
 #include "harness/guest/reaper.h"
 
 static struct {
@@ -39,6 +40,7 @@ static int start(struct error *err)
 	/* libvirt logs warnings to stderr, several for each guest. There is no call to stop that,
 	 * but whoever wants its log sets this himself. */
 	setenv("LIBVIRT_LOG_OUTPUTS", "4:file:/dev/null", 0);
+	home_lend();
 	/* Whoever started us may have it ignored; then no child of libvirt's could be waited for.
 	 */
 	signal(SIGCHLD, SIG_DFL);

@@ -85,6 +85,16 @@ static int check_private(const char *base, struct error *err)
 	return 0;
 }
 
+char *root_private_folder(const char *name)
+{
+	CLEANUP_FREE char *base = tmp_base();
+	CLEANUP_FREE char *path = xasprintf("%s/%s", base, name);
+
+	if (check_private(base, NULL) < 0 || folder_make(path, NULL) < 0)
+		return NULL;
+	return xstrdup(path);
+}
+
 static int open_lock(const char *folder, int flags)
 {
 	CLEANUP_FREE char *path = xasprintf("%s/lock", folder);

@@ -23,6 +23,10 @@ int root_keep(const struct root *root, struct error *err);
  * (path NULL) is allowed. */
 void root_close(struct root *root);
 
+/* A folder in /tmp that only this user can enter, made where it is missing. The name begins with a
+ * dot: no sweep takes it. NULL where it cannot be made; the caller frees it. */
+char *root_private_folder(const char *name);
+
 /* Takes one more shared lock, of another process. Returns its file descriptor, or -1. */
 int root_hold(const char *path);
 /* Ends the root's QEMUs, found in /proc, and removes it. For a root whose libvirt is dead. */
