@@ -59,8 +59,10 @@ int plan_make(struct plan *plan, const struct cpu_list *cpus, const struct plan_
 
 	if (options->shards && divide(shard, cpus, image, options, err) < 0)
 		return -1;
-	plan->count = 0;
-	plan->cells = xcalloc(cpus->count + 1, sizeof(*plan->cells));
+	*plan = (struct plan){ .cells = xcalloc(cpus->count + 1, sizeof(*plan->cells)),
+			       .full_boot = options->full_boot,
+			       .words = options->words,
+			       .append = options->append };
 	for (size_t i = 0; i < cpus->count; i++) {
 		struct plan_cell *cell;
 

@@ -49,6 +49,9 @@ struct plan_cell {
 struct plan {
 	struct plan_cell *cells;
 	size_t count;
+	/* What else makes a guest another one: from the options, borrowed. */
+	bool full_boot;
+	const char *words, *append;
 };
 
 /* Every CPU of the list once, in order; with shards, those of one of them (shards.h). ERROR_INPUT

@@ -33,8 +33,20 @@ struct results {
 /* --- the plan ------------------------------------------------------------------------------------
  */
 
-/* One line; it holds all that makes a cell what it is, so that a changed catalogue shows. */
-static void plan_line(struct text *out, const struct plan_cell *cell, const char *run)
+static void add_words(json_t *line, const char *key, const char *words)
+{
+	char inert[1024];
+
+	if (words)
+		json_object_set_new(line, key,
+				    json_string(text_printable(inert, sizeof(inert), words,
+							       strlen(words))));
+}
+
+/* One line; it holds all that makes a cell what it is, so that a changed catalogue or another
+ * option shows. */
+static void plan_line(struct text *out, const struct plan *plan, const struct plan_cell *cell,
+		      const char *run)
 {
 	const struct cpu *cpu = cell->cpu;
 	json_t *line = json_object(), *bits = json_array(), *edits = json_array();
@@ -48,17 +60,17 @@ static void plan_line(struct text *out, const struct plan_cell *cell, const char
 		if (feature_in(&cpu->on, (int)i))
 			json_array_append_new(bits, json_string(features[i].name));
 	json_object_set_new(line, "run", json_string(run));
-	json_object_set_new(line, "cell",
-			    json_string(text_printable(inert, sizeof(inert), cell->name,
-						       strlen(cell->name))));
-	json_object_set_new(line, "vendor",
-			    json_string(text_printable(inert, sizeof(inert), cpu->vendor,
-						       strlen(cpu->vendor))));
+	add_words(line, "cell", cell->name);
+	add_words(line, "vendor", cpu->vendor);
 	json_object_set_new(line, "family", json_integer(cpu->family));
 	json_object_set_new(line, "model", json_integer(cpu->model));
 	json_object_set_new(line, "stepping", json_integer(cpu->stepping));
 	json_object_set_new(line, "edits", edits);
 	json_object_set_new(line, "bits", bits);
+	if (plan->full_boot)
+		json_object_set_new(line, "full_boot", json_true());
+	add_words(line, "words", plan->words);
+	add_words(line, "append", plan->append);
 	bytes = json_dumps(line, JSON_COMPACT);
 	text_addf(out, "%s\n", bytes ? bytes : "{}");
 	free(bytes);
@@ -68,7 +80,7 @@ static void plan_line(struct text *out, const struct plan_cell *cell, const char
 static void plan_text(struct text *out, const struct plan *plan, const char *run)
 {
 	for (size_t i = 0; i < plan->count; i++)
-		plan_line(out, &plan->cells[i], run);
+		plan_line(out, plan, &plan->cells[i], run);
 }
 
 static int write_plan(const struct results *results, const struct plan *plan, struct error *err)

@@ -527,6 +527,40 @@ START_TEST(another_plan_is_not_resumed)
 }
 END_TEST
 
+/* Cells that ran in guests of another kind are no part of this run. */
+START_TEST(another_way_to_boot_is_not_resumed)
+{
+	CLEANUP_FREE char *path = in_folder("r");
+	const struct plan_options short_boot = { .image = GUEST_LINUX, .subject = "linux" };
+	struct plan_options others[] = { short_boot, short_boot, short_boot };
+	struct cpu_list list = { 0 };
+	struct results *same;
+	struct plan plan;
+
+	others[0].full_boot = true;
+	others[1].append = "nopti";
+	others[2].words = "memmap=16M!16M";
+	make_plan(&plan, &list, 1);
+	plan_free(&plan);
+	ck_assert_int_eq(plan_make(&plan, &list, &short_boot, NULL), 0);
+	results_close(results_open(path, false, &plan, NULL));
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		struct error err = { 0 };
+		struct plan other;
+
+		ck_assert_int_eq(plan_make(&other, &list, &others[i], NULL), 0);
+		ck_assert_ptr_null(results_open(path, true, &other, &err));
+		ck_assert_ptr_nonnull(strstr(err.text, "plan.jsonl:1: the plan of another run"));
+		plan_free(&other);
+	}
+	same = results_open(path, true, &plan, NULL);
+	ck_assert_ptr_nonnull(same);
+	results_close(same);
+	plan_free(&plan);
+	cpu_list_free(&list);
+}
+END_TEST
+
 START_TEST(what_is_no_record_is_named_by_its_line)
 {
 	CLEANUP_FREE char *path = in_folder("r"), *records = in_folder("r/results.jsonl");
@@ -1113,6 +1147,7 @@ Suite *suite_plan(void)
 	tcase_add_test(results, two_runs_never_share_a_folder);
 	tcase_add_test(results, a_torn_line_is_cut_and_the_rest_resumed);
 	tcase_add_test(results, another_plan_is_not_resumed);
+	tcase_add_test(results, another_way_to_boot_is_not_resumed);
 	tcase_add_test(results, what_is_no_record_is_named_by_its_line);
 	tcase_add_test(results, records_that_are_none_of_the_run);
 	tcase_add_test(results, nothing_to_resume);
