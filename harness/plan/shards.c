@@ -72,7 +72,7 @@ int shards_costs(double *costs, const struct cpu_list *cpus, const char *image, 
 {
 	CLEANUP_FREE char *path = path_models("costs.tsv");
 	struct table table = { 0 };
-	int column[COLUMNS];
+	int column[COLUMNS] = { 0 };
 	int result = table_read(&table, path, err);
 
 	if (result == 0)
