@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* quirklab bench: plans the measurements, makes them while there is time, and hands them on. */
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,10 @@
 #include "lab/interrupt.h"
 #include "lab/outputs.h"
 
-#define RUN_SECONDS 0.005 /* what is shorter is repeated */
-#define RUNS_LEAST  5
+#define SLICE_SECONDS 0.003 /* what is shorter is repeated */
+#define WARM_SECONDS  0.3   /* until a CPU that slept has its frequency */
+#define RUNS_LEAST    5
+#define TRIES_MOST    4 /* of a group that was noisy, while there is time */
 
 enum {
 	OPT_EVIDENCE = OPTION_LONG,
@@ -37,7 +40,8 @@ const struct option_row bench_option_rows[] = {
 	{ OPT_THREADS, "threads", "N", "measure with exactly so many (1, 2, 4 ... all CPUs)" },
 	{ OPT_SIZE, "size", "BYTES",
 	  "an extent, with K, M or G; repeatable\n"
-	  "(4 KiB to twice the last-level cache)" },
+	  "(4 KiB, 1 MiB, an eighth and three halves of the\n"
+	  "last-level cache)" },
 	{ OPT_OPERATION, "op", "OP",
 	  "memset, clear_page, clear_extent, copy, memcpy_flushcache or flush; repeatable" },
 	{ OPT_PMEM, "pmem", "PATH",
@@ -60,12 +64,22 @@ struct bench_options {
 	const char *pmem, *html;
 };
 
+/* What is measured together: the paths of one operation, with one extent and number of threads. */
+struct bench_group {
+	const struct bench_operation *operation;
+	size_t bytes;
+	unsigned threads, tries;  /* tries: how often it was measured */
+	struct bench_line *lines; /* one for each path */
+};
+
 struct bench {
 	struct bench_options options;
 	struct bench_operation operations[BENCH_OPERATIONS_MAX];
 	size_t operation_count;
 	unsigned threads[BENCH_THREADS_MAX];
 	size_t thread_count;
+	struct bench_group *groups;
+	size_t group_count;
 	struct bench_result result;
 	double started, group_end; /* seconds of CLOCK_MONOTONIC */
 };
@@ -160,7 +174,7 @@ static int each_option(void *state, int key, const char *argument, struct error 
 /* Small ones, then around the last-level cache: what a quirk row is about. */
 static void default_sizes(struct bench_options *options, uint64_t llc)
 {
-	const size_t sizes[] = { 4096, 1 << 20, llc / 8, llc, 2 * llc };
+	const size_t sizes[] = { 4096, 1 << 20, llc / 8, llc + llc / 2 };
 	size_t last = 0;
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -284,24 +298,42 @@ static bool time_is_over(void *context)
 	return interrupt_signal() || clock_seconds() > bench->group_end;
 }
 
+static size_t count_lines(const struct bench_line *lines, size_t count, enum conclusion conclusion)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < count; i++)
+		found += !lines[i].reference && lines[i].conclusion == conclusion;
+	return found;
+}
+
+static bool has(const struct bench_group *group, enum conclusion conclusion)
+{
+	return count_lines(group->lines, group->operation->path_count, conclusion);
+}
+
 static int measure_group(struct bench *bench, struct measure *measure,
-			 const struct bench_operation *operation, size_t bytes, unsigned threads,
+			 const struct bench_group *group, unsigned slices, struct bench_line *lines,
 			 struct error *err)
 {
-	struct bench_line *lines = &bench->result.lines[bench->result.line_count];
 	struct measured cells[BENCH_PATHS_MAX] = { 0 };
+	const struct measure_effort effort = {
+		.runs = bench->options.runs,
+		.slices = slices,
+		.stop = time_is_over,
+		.context = bench,
+	};
+	size_t count = group->operation->path_count;
 
-	for (size_t i = 0; i < operation->path_count; i++)
-		cells[i] = (struct measured){ .path = &operation->paths[i],
-					      .bytes = bytes,
-					      .threads = threads };
-	if (measure_cells(measure, cells, operation->path_count, bench->options.runs, time_is_over,
-			  bench, err) < 0)
+	for (size_t i = 0; i < count; i++)
+		cells[i] = (struct measured){ .path = &group->operation->paths[i],
+					      .bytes = group->bytes,
+					      .threads = group->threads };
+	if (measure_cells(measure, cells, count, &effort, err) < 0)
 		return -1;
-	for (size_t i = 0; i < operation->path_count; i++)
+	for (size_t i = 0; i < count; i++)
 		lines[i].measured = cells[i];
-	bench_compare(lines, operation->path_count);
-	bench->result.line_count += operation->path_count;
+	bench_compare(lines, count);
 	return 0;
 }
 
@@ -314,49 +346,112 @@ static bool is_meant(const struct bench *bench, const struct bench_operation *op
 	       size == bench->options.size_count / 2;
 }
 
-/* Each operation gets its share of the time that is left, and each group of it likewise. */
-static int measure_all(struct bench *bench, struct measure *measure, struct error *err)
+static void plan_groups(struct bench *bench)
 {
-	double end = bench->started + bench->options.seconds;
-	size_t groups = bench->operation_count * bench->thread_count * bench->options.size_count;
+	size_t room = bench->operation_count * bench->thread_count * bench->options.size_count;
 
+	bench->groups = xcalloc(room + 1, sizeof(*bench->groups));
+	bench->result.lines = xcalloc(room * BENCH_PATHS_MAX + 1, sizeof(*bench->result.lines));
 	for (size_t o = 0; o < bench->operation_count; o++)
 		for (size_t t = 0; t < bench->thread_count; t++)
-			for (size_t s = 0; s < bench->options.size_count; s++) {
-				if (!is_meant(bench, &bench->operations[o], s)) {
-					groups--;
-					continue;
-				}
-				/* A group may use what earlier ones left, up to eight shares. */
-				double left = end - clock_seconds();
-				double share = 8 * left / (double)groups--;
+			for (size_t s = 0; s < bench->options.size_count; s++)
+				if (is_meant(bench, &bench->operations[o], s))
+					bench->groups[bench->group_count++] = (struct bench_group){
+						.operation = &bench->operations[o],
+						.bytes = bench->options.sizes[s],
+						.threads = bench->threads[t],
+					};
+}
 
-				if (interrupt_signal() || left <= 0) {
-					bench->result.late = true;
-					return 0;
-				}
-				bench->group_end = clock_seconds() + (share < left ? share : left);
-				if (measure_group(bench, measure, &bench->operations[o],
-						  bench->options.sizes[s], bench->threads[t],
-						  err) < 0)
-					return -1;
-			}
+static bool is_cut_short(const struct bench *bench, const struct bench_group *group)
+{
+	for (size_t i = 0; i < group->operation->path_count; i++) {
+		const struct measured *measured = &group->lines[i].measured;
+
+		if (measured->runs < bench->options.runs && !measured->noisy)
+			return true;
+	}
+	return false;
+}
+
+/* Every group once; each may use what earlier ones left of the time, up to eight shares. */
+static int measure_all(struct bench *bench, struct measure *measure, double end, struct error *err)
+{
+	for (size_t i = 0; i < bench->group_count; i++) {
+		struct bench_group *group = &bench->groups[i];
+		double left = end - clock_seconds();
+		double share = 8 * left / (double)(bench->group_count - i);
+
+		if (interrupt_signal() || left <= 0) {
+			bench->result.late = true;
+			return 0;
+		}
+		bench->group_end = clock_seconds() + fmin(share, left);
+		group->lines = &bench->result.lines[bench->result.line_count];
+		group->tries = 1;
+		if (measure_group(bench, measure, group, 1, group->lines, err) < 0)
+			return -1;
+		bench->result.late |= is_cut_short(bench, group);
+		bench->result.line_count += group->operation->path_count;
+	}
+	return 0;
+}
+
+/* Once more: what is quieter stands. */
+static int measure_again(struct bench *bench, struct measure *measure, struct bench_group *group,
+			 unsigned slices, struct error *err)
+{
+	size_t count = group->operation->path_count;
+	struct bench_line lines[BENCH_PATHS_MAX] = { 0 };
+
+	group->tries++;
+	if (measure_group(bench, measure, group, slices, lines, err) < 0)
+		return -1;
+	if (!time_is_over(bench) && count_lines(lines, count, CONCLUSION_NOISY) <=
+					    count_lines(group->lines, count, CONCLUSION_NOISY))
+		memcpy(group->lines, lines, count * sizeof(*lines));
+	return 0;
+}
+
+/*
+ * What the time that is left is for: groups that were noisy, in turn, since noise comes and goes;
+ * then those that were uncertain, once, with runs that are three times as long. That one's verdict
+ * stands, whatever it is: to measure until something is certain would find what is not there.
+ */
+static int measure_rest(struct bench *bench, struct measure *measure, double end, struct error *err)
+{
+	bench->group_end = end;
+	for (unsigned tries = 1; tries < TRIES_MOST; tries++)
+		for (size_t i = 0; i < bench->group_count; i++) {
+			struct bench_group *group = &bench->groups[i];
+
+			if (group->tries == tries && has(group, CONCLUSION_NOISY) &&
+			    !time_is_over(bench) &&
+			    measure_again(bench, measure, group, 1, err) < 0)
+				return -1;
+		}
+	for (size_t i = 0; i < bench->group_count; i++) {
+		struct bench_group *group = &bench->groups[i];
+
+		if (group->tries && has(group, CONCLUSION_UNCERTAIN) && !time_is_over(bench) &&
+		    measure_again(bench, measure, group, 3, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 
 static int measure_machine(struct bench *bench, struct error *err)
 {
-	struct measure_options options = { .sample_seconds = RUN_SECONDS };
+	struct measure_options options = { .sample_seconds = SLICE_SECONDS,
+					   .warm_seconds = WARM_SECONDS };
+	double end = bench->started + bench->options.seconds;
 	struct bench_pmem pmem = { 0 };
 	struct measure *measure;
-	size_t lines = 0;
 	int result;
 
-	for (size_t o = 0; o < bench->operation_count; o++) {
-		lines += bench->operations[o].path_count;
+	for (size_t o = 0; o < bench->operation_count; o++)
 		for (size_t p = 0; p < bench->operations[o].path_count; p++)
 			options.reads |= bench->operations[o].paths[p].reads;
-	}
 	if (fit_sizes(bench, options.reads, err) < 0)
 		return -1;
 	for (size_t s = 0; s < bench->options.size_count; s++)
@@ -366,8 +461,7 @@ static int measure_machine(struct bench *bench, struct error *err)
 	options.pages = bench->options.pages;
 	options.cache = bench->result.machine.cpu.llc_bytes;
 	bench->result.runs = bench->options.runs;
-	bench->result.lines = xcalloc(lines * bench->thread_count * bench->options.size_count,
-				      sizeof(*bench->result.lines));
+	plan_groups(bench);
 	if (bench->options.pmem &&
 	    bench_map_pmem(&pmem, bench->options.pmem, options.threads * options.bytes, err) < 0)
 		return -1;
@@ -378,7 +472,9 @@ static int measure_machine(struct bench *bench, struct error *err)
 		return -1;
 	}
 	bench->result.huge = measure_huge(measure);
-	result = measure_all(bench, measure, err);
+	result = measure_all(bench, measure, end, err);
+	if (result == 0)
+		result = measure_rest(bench, measure, end, err);
 	measure_close(measure);
 	bench_unmap_pmem(&pmem);
 	bench->result.seconds = clock_seconds() - bench->started;
@@ -450,5 +546,6 @@ int command_bench(struct lab *lab, const struct command *command, int argc, char
 	if (interrupt_signal())
 		status = 128 + interrupt_signal();
 	free(bench->result.lines);
+	free(bench->groups);
 	return status;
 }

@@ -140,52 +140,61 @@ enum ability {
 	MOVDIR64B = 1 << 5,
 };
 
+/* What the runs have to know of a path. */
+enum trait {
+	READS = 1 << 0,	     /* it copies */
+	PAST_CACHE = 1 << 1, /* its stores go past the caches, or are flushed out of them (clwb may
+				leave them there) */
+};
+
 /* The paths of each operation. Where one path has several ways to flush, `unless` leaves the best
  * one that the CPU has. */
 static const struct row {
 	const char *operation, *path;
 	void (*work)(void *to, const void *from, size_t bytes);
 	size_t unit;
-	bool reads;
+	unsigned traits;	/* enum trait */
 	unsigned needs, unless; /* enum ability */
 } rows[] = {
-	{ "memset", "rep-stosb", set_rep_stosb, 0, false, 0, 0 },
-	{ "memset", "rep-stosq", set_rep_stosq, 0, false, 0, 0 },
-	{ "memset", "mov", set_mov, 0, false, 0, 0 },
-	{ "memset", "movnti", set_movnti, 0, false, 0, 0 },
-	{ "clear_page", "rep-stosb", clear_rep_stosb, PAGE, false, 0, 0 },
-	{ "clear_page", "rep-stosq", clear_rep_stosq, PAGE, false, 0, 0 },
-	{ "clear_page", "mov", clear_mov, PAGE, false, 0, 0 },
-	{ "clear_page", "movnti", clear_movnti, PAGE, false, 0, 0 },
-	{ "clear_page", "clzero", clear_clzero, PAGE, false, CLZERO, 0 },
-	{ "clear_extent", "rep-stosb", clear_rep_stosb, 0, false, 0, 0 },
-	{ "clear_extent", "rep-stosq", clear_rep_stosq, 0, false, 0, 0 },
-	{ "clear_extent", "mov", clear_mov, 0, false, 0, 0 },
-	{ "clear_extent", "movnti", clear_movnti, 0, false, 0, 0 },
-	{ "clear_extent", "clzero", clear_clzero, 0, false, CLZERO, 0 },
-	{ "copy", "rep-movsb", copy_rep_movsb, 0, true, 0, 0 },
-	{ "copy", "mov", copy_mov, 0, true, 0, 0 },
-	{ "copy", "movnti", copy_movnti, 0, true, 0, 0 },
-	{ "memcpy_flushcache", "movnti", flush_movnti_clwb, 0, true, CLWB, 0 },
-	{ "memcpy_flushcache", "movnti", flush_movnti_clflushopt, 0, true, CLFLUSHOPT, CLWB },
-	{ "memcpy_flushcache", "movnti", flush_movnti_clflush, 0, true, 0, CLFLUSHOPT | CLWB },
-	{ "memcpy_flushcache", "clflushopt-copy", flush_clflushopt_clwb, 0, true, CLFLUSHOPT | CLWB,
-	  0 },
-	{ "memcpy_flushcache", "clflushopt-copy", flush_clflushopt_clflushopt, 0, true, CLFLUSHOPT,
+	{ "memset", "rep-stosb", set_rep_stosb, 0, 0, 0, 0 },
+	{ "memset", "rep-stosq", set_rep_stosq, 0, 0, 0, 0 },
+	{ "memset", "mov", set_mov, 0, 0, 0, 0 },
+	{ "memset", "movnti", set_movnti, 0, PAST_CACHE, 0, 0 },
+	{ "clear_page", "rep-stosb", clear_rep_stosb, PAGE, 0, 0, 0 },
+	{ "clear_page", "rep-stosq", clear_rep_stosq, PAGE, 0, 0, 0 },
+	{ "clear_page", "mov", clear_mov, PAGE, 0, 0, 0 },
+	{ "clear_page", "movnti", clear_movnti, PAGE, PAST_CACHE, 0, 0 },
+	{ "clear_page", "clzero", clear_clzero, PAGE, 0, CLZERO, 0 },
+	{ "clear_extent", "rep-stosb", clear_rep_stosb, 0, 0, 0, 0 },
+	{ "clear_extent", "rep-stosq", clear_rep_stosq, 0, 0, 0, 0 },
+	{ "clear_extent", "mov", clear_mov, 0, 0, 0, 0 },
+	{ "clear_extent", "movnti", clear_movnti, 0, PAST_CACHE, 0, 0 },
+	{ "clear_extent", "clzero", clear_clzero, 0, 0, CLZERO, 0 },
+	{ "copy", "rep-movsb", copy_rep_movsb, 0, READS, 0, 0 },
+	{ "copy", "mov", copy_mov, 0, READS, 0, 0 },
+	{ "copy", "movnti", copy_movnti, 0, READS | PAST_CACHE, 0, 0 },
+	{ "memcpy_flushcache", "movnti", flush_movnti_clwb, 0, READS | PAST_CACHE, CLWB, 0 },
+	{ "memcpy_flushcache", "movnti", flush_movnti_clflushopt, 0, READS | PAST_CACHE, CLFLUSHOPT,
 	  CLWB },
-	{ "flush", "movnti-8", store_movnti, 0, false, 0, 0 },
-	{ "flush", "mov-8+clwb", store_mov_clwb, 0, false, CLWB, 0 },
-	{ "flush", "mov-8+clflushopt", store_mov_clflushopt, 0, false, CLFLUSHOPT, 0 },
-	{ "flush", "mov-8+clflush", store_mov_clflush, 0, false, 0, CLFLUSHOPT | CLWB },
-	{ "flush", "movntdq-16", store_movntdq_xmm, 0, false, 0, 0 },
-	{ "flush", "mov-16+clwb", store_xmm_clwb, 0, false, CLWB, 0 },
-	{ "flush", "mov-16+clflushopt", store_xmm_clflushopt, 0, false, CLFLUSHOPT, 0 },
-	{ "flush", "movntdq-32", store_movntdq_ymm, 0, false, AVX, 0 },
-	{ "flush", "mov-32+clwb", store_ymm_clwb, 0, false, AVX | CLWB, 0 },
-	{ "flush", "movntdq-64", store_zmm_nt, 0, false, AVX512F, 0 },
-	{ "flush", "mov-64+clwb", store_zmm_clwb, 0, false, AVX512F | CLWB, 0 },
-	{ "flush", "movdir64b", store_movdir64b, 0, false, MOVDIR64B, 0 },
-	{ "flush", "clzero+clwb", store_clzero_clwb, 0, false, CLZERO | CLWB, 0 },
+	{ "memcpy_flushcache", "movnti", flush_movnti_clflush, 0, READS | PAST_CACHE, 0,
+	  CLFLUSHOPT | CLWB },
+	{ "memcpy_flushcache", "clflushopt-copy", flush_clflushopt_clwb, 0, READS,
+	  CLFLUSHOPT | CLWB, 0 },
+	{ "memcpy_flushcache", "clflushopt-copy", flush_clflushopt_clflushopt, 0,
+	  READS | PAST_CACHE, CLFLUSHOPT, CLWB },
+	{ "flush", "movnti-8", store_movnti, 0, PAST_CACHE, 0, 0 },
+	{ "flush", "mov-8+clwb", store_mov_clwb, 0, 0, CLWB, 0 },
+	{ "flush", "mov-8+clflushopt", store_mov_clflushopt, 0, PAST_CACHE, CLFLUSHOPT, 0 },
+	{ "flush", "mov-8+clflush", store_mov_clflush, 0, PAST_CACHE, 0, CLFLUSHOPT | CLWB },
+	{ "flush", "movntdq-16", store_movntdq_xmm, 0, PAST_CACHE, 0, 0 },
+	{ "flush", "mov-16+clwb", store_xmm_clwb, 0, 0, CLWB, 0 },
+	{ "flush", "mov-16+clflushopt", store_xmm_clflushopt, 0, PAST_CACHE, CLFLUSHOPT, 0 },
+	{ "flush", "movntdq-32", store_movntdq_ymm, 0, PAST_CACHE, AVX, 0 },
+	{ "flush", "mov-32+clwb", store_ymm_clwb, 0, 0, AVX | CLWB, 0 },
+	{ "flush", "movntdq-64", store_zmm_nt, 0, PAST_CACHE, AVX512F, 0 },
+	{ "flush", "mov-64+clwb", store_zmm_clwb, 0, 0, AVX512F | CLWB, 0 },
+	{ "flush", "movdir64b", store_movdir64b, 0, PAST_CACHE, MOVDIR64B, 0 },
+	{ "flush", "clzero+clwb", store_clzero_clwb, 0, 0, CLZERO | CLWB, 0 },
 };
 
 static unsigned abilities(const struct dispatch_cpu *cpu)
@@ -249,7 +258,8 @@ size_t bench_operations(struct bench_operation *out, const struct dispatch_cpu *
 			.path = rows[i].path,
 			.work = rows[i].work,
 			.unit = rows[i].unit,
-			.reads = rows[i].reads,
+			.reads = rows[i].traits & READS,
+			.past_cache = rows[i].traits & PAST_CACHE,
 		};
 	}
 	for (size_t i = 0; i < count; i++)

@@ -1,347 +1,165 @@
 // SPDX-License-Identifier: MIT
-/* Pinned threads that run a path over their own memory, all at once. */
+/* Runs of several paths in turn, each run made of slices, so that a moment's noise spoils none. */
 #include "harness/measure/measure.h"
 
-#include <errno.h>
-#include <math.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 
-#include "harness/measure/noise.h"
+#include "harness/measure/workers.h"
 #include "harness/util/cleanup.h"
 #include "harness/util/clock.h"
 #include "harness/util/text.h"
 
-#define HUGE_PAGE (2UL << 20)
-
 /*
- * A run is thrown away where its thread did not run for more than this share of the time, or where
- * the CPU was slower by more than this than at its best while these cells were measured.
+ * Slices of a run: as many as fit into so many of the shortest, an odd number, since the run's
+ * figure is the median of them.
  */
-#define LOST_MOST 0.02
-#define PACE_MOST 0.15
-/* Threads that did not begin together, by more than this share of the run, did not run together. */
-#define LATE_MOST 0.05
+#define SLICES_MOST 5
+#define SLICES_FIT  7.5
+#define EFFORT_MOST 5
 
 /*
  * Rounds that are not counted, since the path before may have left the caches in a state that this
  * one would not: stores past them have emptied them. On a Xeon with 2 MiB of L2 and 260 MiB of L3
- * rep stosb over 32 MiB ran at 9 GB/s after movnti and at 22 from the third round on.
+ * rep stosb over 32 MiB ran at 9 GB/s after movnti and at 22 from the third round on. What does not
+ * fit into the cache, or goes past it, finds and leaves it the same.
  */
 #define UNSEEN	      1
 #define UNSEEN_CACHED 4
 
-struct worker {
-	pthread_t thread;
-	struct measure *measure;
-	int cpu;
-	uint8_t *to, *from;
-	double begin, end; /* of the last run */
-	struct noise noise;
-	double pace;
+/* How a cell's runs are made. */
+struct plan {
+	size_t rounds; /* of a slice */
+	size_t unseen;
+	size_t slices; /* of a run */
+	double rates[SLICES_MOST * EFFORT_MOST];
+	size_t good; /* slices of the run at hand that were not disturbed */
+	bool wanted; /* another run is needed */
 };
 
-struct measure {
-	struct measure_options options;
-	uint8_t *memory;
-	size_t memory_bytes, stride; /* of one buffer */
-	struct worker *workers;
-	unsigned started;
-	pthread_barrier_t gate; /* all workers and the caller */
-	bool gates;
-	/* The order of the day, written while all workers wait at the gate. */
-	const struct measured_path *path;
-	size_t bytes, rounds, unseen; /* unseen: rounds that are not counted, before the others */
-	unsigned threads;
-	bool over;
-	double best_pace;
-};
-
-static void work(const struct measured_path *path, uint8_t *to, const uint8_t *from, size_t bytes)
+static size_t unseen_rounds(const struct measure *measure, const struct measured *cell)
 {
-	size_t unit = path->unit && path->unit < bytes ? path->unit : bytes;
+	size_t cached = measure->options.cache / 2 / cell->threads;
 
-	for (size_t done = 0; done < bytes; done += unit)
-		path->work(to + done, from ? from + done : NULL, unit);
+	return cell->bytes <= cached && !cell->path->past_cache ? UNSEEN_CACHED : UNSEEN;
 }
 
-static void run(struct worker *worker)
+static size_t slices_of(double shortest, double seconds)
 {
-	const struct measure *measure = worker->measure;
-	struct noise_mark mark;
-	double before = noise_pace();
+	double fit = SLICES_FIT * shortest / seconds;
+	size_t slices = fit > SLICES_MOST ? SLICES_MOST : (size_t)fit;
 
-	for (size_t i = 0; i < measure->unseen; i++)
-		work(measure->path, worker->to, worker->from, measure->bytes);
-	noise_begin(&mark, worker->cpu);
-	worker->begin = mark.wall;
-	for (size_t i = 0; i < measure->rounds; i++)
-		work(measure->path, worker->to, worker->from, measure->bytes);
-	worker->end = clock_seconds();
-	noise_end(&worker->noise, &mark);
-	worker->pace = fmin(before, noise_pace());
+	return slices % 2 ? slices : slices + 1;
 }
 
-static void *serve(void *argument)
+/* How many rounds make a slice, and slices a run, found while the path warms up. */
+static void warm_up(struct measure *measure, const struct measured *cell, unsigned effort,
+		    struct plan *plan)
 {
-	struct worker *worker = argument;
-	struct measure *measure = worker->measure;
+	double shortest = measure->options.sample_seconds, begin = clock_seconds();
+	double seconds;
 
-	for (;;) {
-		pthread_barrier_wait(&measure->gate);
-		if (measure->over)
-			return NULL;
-		if (worker < measure->workers + measure->threads)
-			run(worker);
-		pthread_barrier_wait(&measure->gate);
+	plan->unseen = unseen_rounds(measure, cell);
+	while (!measure->warm && clock_seconds() - begin < measure->options.warm_seconds)
+		workers_run(measure, cell, 1, 0);
+	measure->warm = true;
+	plan->rounds = 1;
+	seconds = workers_run(measure, cell, 1, plan->unseen);
+	while (seconds < shortest / 2) {
+		double more = shortest / seconds;
+
+		plan->rounds = (size_t)((double)plan->rounds * (more > 64 ? 64 : more)) + 1;
+		seconds = workers_run(measure, cell, plan->rounds, plan->unseen);
 	}
+	plan->slices = effort * slices_of(shortest, seconds);
 }
 
-/* --- opening
- * -------------------------------------------------------------------------------------- */
-
-/* Buffers, present before the first run: written to, as a page of zeroes would else stand for all.
- */
-static int take_memory(struct measure *measure, struct error *err)
+static void run_slice(struct measure *measure, const struct measured *cell, struct plan *plan)
 {
-	const struct measure_options *options = &measure->options;
-	size_t buffers = (size_t)options->threads * (options->reads ? 2 : 1);
-	int advice = options->pages == MEASURE_PAGES_HUGE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE;
-	void *memory;
+	double seconds = workers_run(measure, cell, plan->rounds, plan->unseen);
+	double bytes = (double)cell->bytes * (double)cell->threads * (double)plan->rounds;
 
-	/* One huge page between neighbours, and a page and a line, so that they do not compete for
-	 * the same sets of a cache. */
-	measure->stride = (options->bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-	measure->memory_bytes = buffers * measure->stride + HUGE_PAGE;
-	memory = mmap(NULL, measure->memory_bytes, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (memory == MAP_FAILED)
-		return error_set(err, ERROR_LAB, "%zu MiB of memory for the runs: %s",
-				 measure->memory_bytes >> 20, strerror(errno));
-	measure->memory = memory;
-	madvise(memory, measure->memory_bytes, advice);
-	memset(memory, 0x5a, measure->memory_bytes);
-	return 0;
+	if (!workers_were_disturbed(measure, seconds))
+		plan->rates[plan->good++] = bytes / seconds * 1e-9;
 }
 
-static int start_worker(struct measure *measure, unsigned number, struct error *err)
+/* A run counts where most of its slices do. */
+static void end_run(struct measured *cell, const struct plan *plan, unsigned runs)
 {
-	struct worker *worker = &measure->workers[number];
-	uintptr_t first = ((uintptr_t)measure->memory + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-	pthread_attr_t attributes;
-	cpu_set_t set;
-	char name[24];
-	int code;
+	struct statistics statistics;
 
-	worker->measure = measure;
-	worker->to = (uint8_t *)first + number * measure->stride;
-	if (measure->options.memory)
-		worker->to = (uint8_t *)measure->options.memory + number * measure->options.bytes;
-	if (measure->options.reads)
-		worker->from =
-			(uint8_t *)first + (measure->options.threads + number) * measure->stride;
-	CPU_ZERO(&set);
-	CPU_SET(worker->cpu, &set);
-	pthread_attr_init(&attributes);
-	pthread_attr_setaffinity_np(&attributes, sizeof(set), &set);
-	code = pthread_create(&worker->thread, &attributes, serve, worker);
-	pthread_attr_destroy(&attributes);
-	if (code)
-		return error_set(err, ERROR_LAB, "no thread on CPU %d: %s", worker->cpu,
-				 strerror(code));
-	snprintf(name, sizeof(name), "measure-%d", worker->cpu);
-	pthread_setname_np(worker->thread, name);
-	measure->started++;
-	return 0;
-}
-
-/* On the CPUs that this process may use, one thread each. */
-static int find_cpus(struct measure *measure, struct error *err)
-{
-	unsigned number = 0;
-	cpu_set_t allowed;
-
-	if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
-		return error_set(err, ERROR_LAB, "which CPUs may be used: %s", strerror(errno));
-	if ((unsigned)CPU_COUNT(&allowed) < measure->options.threads)
-		return error_set(err, ERROR_LAB, "%u threads were asked for, %d CPUs may be used",
-				 measure->options.threads, CPU_COUNT(&allowed));
-	for (int cpu = 0; number < measure->options.threads; cpu++)
-		if (CPU_ISSET(cpu, &allowed))
-			measure->workers[number++].cpu = cpu;
-	return 0;
-}
-
-static int start_workers(struct measure *measure, struct error *err)
-{
-	pthread_barrier_init(&measure->gate, NULL, measure->options.threads + 1);
-	measure->gates = true;
-	for (unsigned i = 0; i < measure->options.threads; i++)
-		if (start_worker(measure, i, err) < 0)
-			return -1;
-	return 0;
-}
-
-struct measure *measure_open(const struct measure_options *options, struct error *err)
-{
-	struct measure *measure = xcalloc(1, sizeof(*measure));
-
-	measure->options = *options;
-	measure->workers = xcalloc(options->threads, sizeof(*measure->workers));
-	if (find_cpus(measure, err) == 0 && take_memory(measure, err) == 0 &&
-	    start_workers(measure, err) == 0)
-		return measure;
-	measure_close(measure);
-	return NULL;
-}
-
-void measure_close(struct measure *measure)
-{
-	if (!measure)
-		return;
-	measure->over = true;
-	if (measure->gates && measure->started == measure->options.threads) {
-		pthread_barrier_wait(&measure->gate);
-		for (unsigned i = 0; i < measure->started; i++)
-			pthread_join(measure->workers[i].thread, NULL);
-	} else {
-		/* Those that were started wait for ever for those that were not. */
-		for (unsigned i = 0; i < measure->started; i++)
-			pthread_cancel(measure->workers[i].thread);
-	}
-	if (measure->gates && measure->started == measure->options.threads)
-		pthread_barrier_destroy(&measure->gate);
-	if (measure->memory)
-		munmap(measure->memory, measure->memory_bytes);
-	free(measure->workers);
-	free(measure);
-}
-
-double measure_huge(const struct measure *measure)
-{
-	CLEANUP_FREE char *line = NULL;
-	uintptr_t from, to, ours = (uintptr_t)measure->memory;
-	FILE *file = fopen("/proc/self/smaps", "re");
-	size_t room = 0, huge = 0, kib;
-	bool inside = false;
-
-	if (!file)
-		return 0;
-	while (getline(&line, &room, file) > 0) {
-		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
-			inside = from < ours + measure->memory_bytes && to > ours;
-		else if (inside && sscanf(line, "AnonHugePages: %zu kB", &kib) == 1)
-			huge += kib << 10;
-	}
-	fclose(file);
-	return (double)huge / (double)measure->memory_bytes;
-}
-
-/* --- running
- * -------------------------------------------------------------------------------------- */
-
-/* Seconds from the first thread's beginning to the last one's end. */
-static double run_all(struct measure *measure, const struct measured *cell, size_t rounds)
-{
-	double begin, end;
-
-	measure->path = cell->path;
-	measure->bytes = cell->bytes;
-	measure->threads = cell->threads;
-	measure->rounds = rounds;
-	measure->unseen = cell->bytes <= measure->options.cache ? UNSEEN_CACHED : UNSEEN;
-	pthread_barrier_wait(&measure->gate);
-	pthread_barrier_wait(&measure->gate);
-	begin = measure->workers[0].begin;
-	end = measure->workers[0].end;
-	for (unsigned i = 0; i < cell->threads; i++) {
-		const struct worker *worker = &measure->workers[i];
-
-		begin = fmin(begin, worker->begin);
-		end = fmax(end, worker->end);
-		measure->best_pace = fmax(measure->best_pace, worker->pace);
-	}
-	return end > begin ? end - begin : 1e-9;
-}
-
-static bool was_disturbed(const struct measure *measure, unsigned threads, double seconds)
-{
-	double first = measure->workers[0].begin, last = first;
-
-	for (unsigned i = 1; i < threads; i++) {
-		first = fmin(first, measure->workers[i].begin);
-		last = fmax(last, measure->workers[i].begin);
-	}
-	if (last - first > LATE_MOST * seconds)
-		return true;
-	for (unsigned i = 0; i < threads; i++) {
-		const struct worker *worker = &measure->workers[i];
-
-		if (worker->noise.lost > LOST_MOST || worker->noise.stolen > LOST_MOST ||
-		    worker->pace < (1 - PACE_MOST) * measure->best_pace)
-			return true;
-	}
-	return false;
-}
-
-/* How many rounds make a run, found while the path warms up. */
-static size_t warm_up(struct measure *measure, const struct measured *cell)
-{
-	double wanted = measure->options.sample_seconds;
-	double seconds = run_all(measure, cell, 1);
-	size_t rounds = 1;
-
-	while (seconds < wanted / 2) {
-		double more = wanted / seconds;
-
-		rounds = (size_t)((double)rounds * (more > 64 ? 64 : more)) + 1;
-		seconds = run_all(measure, cell, rounds);
-	}
-	return rounds;
-}
-
-static void run_once(struct measure *measure, struct measured *cell, size_t rounds, unsigned runs)
-{
-	double seconds = run_all(measure, cell, rounds);
-	double bytes = (double)cell->bytes * (double)cell->threads * (double)rounds;
-
-	if (was_disturbed(measure, cell->threads, seconds)) {
+	if (2 * plan->good <= plan->slices) {
 		cell->disturbed++;
 		cell->noisy = cell->disturbed > runs;
 		return;
 	}
-	cell->gb_per_s[cell->runs++] = bytes / seconds * 1e-9;
+	statistics_of(&statistics, plan->rates, plan->good);
+	cell->gb_per_s[cell->runs++] = statistics.median;
 }
 
-int measure_cells(struct measure *measure, struct measured *cells, size_t count, unsigned runs,
-		  bool (*stop)(void *context), void *context, struct error *err)
+/*
+ * The order of the cells, another one in each slice: always behind the same path, one would always
+ * find the caches as that path leaves them. Marsaglia's xorshift64, from a seed of no meaning, so
+ * that two runs do the same.
+ */
+static void shuffle(size_t *order, size_t count, uint64_t *random)
 {
-	CLEANUP_FREE size_t *rounds = xcalloc(count + 1, sizeof(*rounds));
-	bool wanting = true;
+	for (size_t i = count; i-- > 1;) {
+		size_t other, swap = order[i];
 
-	/* More threads, or another extent, may mean another frequency. */
-	measure->best_pace = 0;
+		*random ^= *random << 13;
+		*random ^= *random >> 7;
+		*random ^= *random << 17;
+		other = *random % (i + 1);
+		order[i] = order[other];
+		order[other] = swap;
+	}
+}
 
-	if (runs > STATISTICS_SAMPLES_MAX)
-		return error_set(err, ERROR_LAB, "%u runs: at most %d", runs,
-				 STATISTICS_SAMPLES_MAX);
-	for (size_t i = 0; i < count; i++)
-		rounds[i] = warm_up(measure, &cells[i]);
-	while (wanting) {
-		wanting = false;
+/* One run of each cell that needs another, slice by slice in turn. False: told to stop. */
+static bool run_turn(struct measure *measure, struct measured *cells, struct plan *plans,
+		     size_t *order, size_t count, const struct measure_effort *effort)
+{
+	for (size_t slice = 0; slice < SLICES_MOST * EFFORT_MOST; slice++) {
+		shuffle(order, count, &measure->random);
 		for (size_t i = 0; i < count; i++) {
-			if (stop && stop(context))
-				return 0;
-			if (cells[i].runs >= runs || cells[i].noisy)
+			struct plan *plan = &plans[order[i]];
+
+			if (!plan->wanted || slice >= plan->slices)
 				continue;
-			run_once(measure, &cells[i], rounds[i], runs);
-			wanting |= cells[i].runs < runs && !cells[i].noisy;
+			if (effort->stop && effort->stop(effort->context))
+				return false;
+			run_slice(measure, &cells[order[i]], plan);
 		}
 	}
-	return 0;
+	return true;
+}
+
+int measure_cells(struct measure *measure, struct measured *cells, size_t count,
+		  const struct measure_effort *effort, struct error *err)
+{
+	CLEANUP_FREE struct plan *plans = xcalloc(count + 1, sizeof(*plans));
+	CLEANUP_FREE size_t *order = xcalloc(count + 1, sizeof(*order));
+
+	if (effort->runs > STATISTICS_SAMPLES_MAX || effort->slices > EFFORT_MOST)
+		return error_set(err, ERROR_LAB, "%u runs of %u times the slices: at most %d of %d",
+				 effort->runs, effort->slices, STATISTICS_SAMPLES_MAX, EFFORT_MOST);
+	workers_forget_pace(measure);
+	for (size_t i = 0; i < count; i++) {
+		order[i] = i;
+		warm_up(measure, &cells[i], effort->slices, &plans[i]);
+	}
+	for (;;) {
+		bool wanting = false;
+
+		for (size_t i = 0; i < count; i++) {
+			plans[i].wanted = cells[i].runs < effort->runs && !cells[i].noisy;
+			plans[i].good = 0;
+			wanting |= plans[i].wanted;
+		}
+		if (!wanting || !run_turn(measure, cells, plans, order, count, effort))
+			return 0;
+		for (size_t i = 0; i < count; i++)
+			if (plans[i].wanted)
+				end_run(&cells[i], &plans[i], effort->runs);
+	}
 }

@@ -16,8 +16,9 @@ struct measured_path {
 	/* Works on `bytes` bytes at `to`, which is page-aligned; from: as many readable bytes
 	 * elsewhere. */
 	void (*work)(void *to, const void *from, size_t bytes);
-	size_t unit; /* work() is called for so many bytes at a time; 0: for the whole extent */
-	bool reads;  /* `from` is used */
+	size_t unit;	 /* work() is called for so many bytes at a time; 0: for the whole extent */
+	bool reads;	 /* `from` is used */
+	bool past_cache; /* leaves nothing of `to` in the caches, and finds nothing there */
 };
 
 enum measure_pages {
@@ -33,7 +34,8 @@ struct measure_options {
 	void *memory; /* written instead of ordinary memory (a DAX mapping): `bytes` for each
 		       * thread, one behind the other; NULL: ordinary memory */
 	size_t cache; /* of the last level, in bytes: what fits is warmed longer */
-	double sample_seconds; /* how long a run lasts at least, by repeating what is shorter */
+	double sample_seconds; /* how long a slice lasts at least, by repeating what is shorter */
+	double warm_seconds;   /* what the first cell is run for before anything counts */
 };
 
 /* The memory and the threads. ERROR_LAB where there is not enough of either. */
@@ -54,12 +56,21 @@ struct measured {
 	bool noisy;	    /* so many were that the rest says little */
 };
 
+/* How thoroughly, and how long. */
+struct measure_effort {
+	unsigned runs;		     /* 1..STATISTICS_SAMPLES_MAX */
+	unsigned slices;	     /* so many times the usual slices make a run: 1, 3 or 5 */
+	bool (*stop)(void *context); /* ends early, with fewer runs, where this says so; or NULL */
+	void *context;
+};
+
 /*
- * `runs` runs of each of the cells in turn, each after rounds that are not counted; the cells share
- * extent and number of threads. A run that was disturbed is repeated, at most as often as there are
- * runs. Ends early, with fewer runs, where `stop` (NULL: never) says so.
+ * Runs of each of the cells; the cells share extent and number of threads. A run is one, three or
+ * five slices (the fewer, the longer they are), of all cells in turn, each after rounds that are
+ * not counted, and its figure is the median of those slices that nothing disturbed. A run most of
+ * whose slices were disturbed is repeated, at most as often as there are runs.
  */
-int measure_cells(struct measure *measure, struct measured *cells, size_t count, unsigned runs,
-		  bool (*stop)(void *context), void *context, struct error *err);
+int measure_cells(struct measure *measure, struct measured *cells, size_t count,
+		  const struct measure_effort *effort, struct error *err);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "harness/measure/measure.h"
 #include "harness/measure/noise.h"
+#include "harness/util/clock.h"
 
 Suite *suite_measure(void);
 
@@ -133,16 +134,19 @@ static void count_call(void *to, const void *from, size_t bytes)
 
 START_TEST(every_run_is_made_unit_by_unit)
 {
-	static const struct measured_path path = { "op", "path", count_call, 4096, false };
+	static const struct measured_path path = {
+		.operation = "op", .path = "path", .work = count_call, .unit = 4096
+	};
 	struct measure_options options = {
 		.threads = 1, .bytes = 65536, .pages = MEASURE_PAGES_SMALL, .sample_seconds = 1e-9
 	};
+	static const struct measure_effort effort = { .runs = 5, .slices = 1 };
 	struct measured cell = { .path = &path, .bytes = 65536, .threads = 1 };
 	struct measure *measure = measure_open(&options, NULL);
 
 	ck_assert_ptr_nonnull(measure);
 	calls = 0;
-	ck_assert_int_eq(measure_cells(measure, &cell, 1, 5, NULL, NULL, NULL), 0);
+	ck_assert_int_eq(measure_cells(measure, &cell, 1, &effort, NULL), 0);
 	measure_close(measure);
 	/* 16 units a round; the first run finds how many rounds make one, here 1. Each run is two
 	 * rounds, the first of which is not counted. */
@@ -154,6 +158,86 @@ START_TEST(every_run_is_made_unit_by_unit)
 }
 END_TEST
 
+/* A millisecond each, but every tenth call ten of them. */
+static void mostly_fast(void *to, const void *from, size_t bytes)
+{
+	double end = clock_seconds() + (++calls % 10 ? 0.001 : 0.010);
+
+	(void)to;
+	(void)from;
+	(void)bytes;
+	while (clock_seconds() < end)
+		;
+}
+
+/* One slice in five is slow (each has a round that is not counted), which no run shows. Noise only
+ * makes it slower, so on a busy machine most runs show what the path does, if not all. */
+START_TEST(a_run_is_the_median_of_its_slices)
+{
+	static const struct measured_path path = { .work = mostly_fast };
+	static const struct measure_effort effort = { .runs = 9, .slices = 3 };
+	struct measure_options options = { .threads = 1, .bytes = 4096, .sample_seconds = 0.001 };
+	struct measured cell = { .path = &path, .bytes = 4096, .threads = 1 };
+	struct measure *measure = measure_open(&options, NULL);
+	size_t slices, fast = 0;
+
+	ck_assert_ptr_nonnull(measure);
+	calls = 0;
+	ck_assert_int_eq(measure_cells(measure, &cell, 1, &effort, NULL), 0);
+	measure_close(measure);
+	/* One, three or five, times three; two calls each; and one slice to find that out. */
+	slices = (calls - 2) / 2;
+	ck_assert_uint_eq(slices % (3 * (cell.runs + cell.disturbed)), 0);
+	ck_assert_uint_eq(slices / (3 * (cell.runs + cell.disturbed)) % 2, 1);
+	for (size_t i = 0; i < cell.runs; i++) {
+		ck_assert_double_le(cell.gb_per_s[i], 4096 / 0.001 * 1e-9);
+		fast += cell.gb_per_s[i] > 4096 / 0.003 * 1e-9;
+	}
+	ck_assert(cell.noisy || 2 * fast > cell.runs);
+}
+END_TEST
+
+static char sequence[512];
+static size_t sequence_length;
+
+static void note(char who)
+{
+	if (sequence_length < sizeof(sequence) - 1)
+		sequence[sequence_length++] = who;
+}
+
+static void note_a(void *to, const void *from, size_t bytes)
+{
+	mostly_fast(to, from, bytes);
+	note('a');
+}
+
+static void note_b(void *to, const void *from, size_t bytes)
+{
+	mostly_fast(to, from, bytes);
+	note('b');
+}
+
+/* Two rounds a slice, so that "aabb" and "bbaa" are the two orders of a slice of both. */
+START_TEST(the_order_of_the_paths_changes)
+{
+	static const struct measured_path paths[] = { { .work = note_a }, { .work = note_b } };
+	static const struct measure_effort effort = { .runs = 9, .slices = 1 };
+	struct measure_options options = { .threads = 1, .bytes = 4096, .sample_seconds = 0.001 };
+	struct measured cells[] = { { .path = &paths[0], .bytes = 4096, .threads = 1 },
+				    { .path = &paths[1], .bytes = 4096, .threads = 1 } };
+	struct measure *measure = measure_open(&options, NULL);
+
+	ck_assert_ptr_nonnull(measure);
+	sequence_length = 0;
+	ck_assert_int_eq(measure_cells(measure, cells, 2, &effort, NULL), 0);
+	measure_close(measure);
+	sequence[sequence_length] = '\0';
+	ck_assert_ptr_nonnull(strstr(sequence, "aaaa"));
+	ck_assert_ptr_nonnull(strstr(sequence, "bbbb"));
+}
+END_TEST
+
 static bool at_once(void *context)
 {
 	(void)context;
@@ -162,15 +246,18 @@ static bool at_once(void *context)
 
 START_TEST(it_stops_when_it_is_told_to)
 {
-	static const struct measured_path path = { "op", "path", count_call, 0, true };
+	static const struct measured_path path = {
+		.operation = "op", .path = "path", .work = count_call, .reads = true
+	};
 	struct measure_options options = {
 		.threads = 1, .bytes = 4096, .reads = true, .sample_seconds = 1e-9
 	};
+	static const struct measure_effort effort = { .runs = 5, .slices = 1, .stop = at_once };
 	struct measured cell = { .path = &path, .bytes = 4096, .threads = 1 };
 	struct measure *measure = measure_open(&options, NULL);
 
 	ck_assert_ptr_nonnull(measure);
-	ck_assert_int_eq(measure_cells(measure, &cell, 1, 5, at_once, NULL, NULL), 0);
+	ck_assert_int_eq(measure_cells(measure, &cell, 1, &effort, NULL), 0);
 	measure_close(measure);
 	ck_assert_uint_eq(cell.runs, 0);
 }
@@ -198,6 +285,8 @@ Suite *suite_measure(void)
 	tcase_add_test(statistics, overlap_is_seen);
 	suite_add_tcase(suite, statistics);
 	tcase_add_test(runs, every_run_is_made_unit_by_unit);
+	tcase_add_test(runs, a_run_is_the_median_of_its_slices);
+	tcase_add_test(runs, the_order_of_the_paths_changes);
 	tcase_add_test(runs, it_stops_when_it_is_told_to);
 	tcase_add_test(runs, more_threads_than_cpus_are_refused);
 	suite_add_tcase(suite, runs);
