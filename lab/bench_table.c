@@ -30,8 +30,12 @@ static void print_line(FILE *out, const struct bench_line *line)
 	const struct measured *measured = &line->measured;
 
 	if (!line->statistics.count) {
-		fprintf(out, "%-18s %8s %7s  noisy, no conclusion (%u runs were disturbed)\n",
-			measured->path->path, "", "", measured->disturbed);
+		fprintf(out, "%-18s %8s %7s  ", measured->path->path, "", "");
+		if (measured->noisy)
+			fprintf(out, "noisy, no conclusion (%u runs were disturbed)\n",
+				measured->disturbed);
+		else
+			fprintf(out, "the time was over\n");
 		return;
 	}
 	fprintf(out, "%-18s %8.2f %5.1f %%", measured->path->path, line->statistics.median,
@@ -42,6 +46,8 @@ static void print_line(FILE *out, const struct bench_line *line)
 		fprintf(out, "  %+8.1f %%  %+8.1f .. %+.1f %%  %s", percent(line->comparison.ratio),
 			percent(line->comparison.low), percent(line->comparison.high),
 			conclusion_name(line->conclusion));
+	else if (line->conclusion == CONCLUSION_UNCERTAIN)
+		fprintf(out, "  too few runs: the time was over");
 	else
 		fprintf(out, "  %s", conclusion_name(line->conclusion));
 	if (measured->disturbed)
