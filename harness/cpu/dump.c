@@ -201,6 +201,11 @@ void dump_lay_over_model(struct cpu *cpu, const struct cpu_list *models)
 		cpu->stepping_max = model->stepping_max;
 		cpu->identity_known = true;
 	}
+	/* libvirt tells capitals apart; a paste may have lost them. */
+	if (model) {
+		free(cpu->libvirt_model);
+		cpu->libvirt_model = xstrdup(model->libvirt_model);
+	}
 	if (!cpu->identity_known)
 		cpu->origin = CPU_MODEL;
 }

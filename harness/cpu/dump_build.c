@@ -6,6 +6,7 @@
  */
 #include "harness/cpu/read.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,13 +168,35 @@ static const char *const vendors[] = {
 };
 #define VENDORS (sizeof(vendors) / sizeof(vendors[0]))
 
+/* The others that CPUs have had: Linux, arch/x86/kernel/cpu/, and Intel's AP-485. */
+static const char *const older_vendors[] = {
+	"  Shanghai  ", "CyrixInstead", "NexGenDriven", "Geode by NSC",
+	"GenuineTMx86", "TransmetaCPU", "RiseRiseRise", "SiS SiS SiS ",
+	"UMC UMC UMC ", "VIA VIA VIA ", "Genuine  RDC",
+};
+
 /* A paste in capitals, or in none, means the vendor that is known. */
 static const char *known_vendor(const char *bytes)
 {
 	for (size_t i = 0; i < VENDORS; i++)
 		if (!strncasecmp(bytes, vendors[i], 12))
 			return vendors[i];
+	for (size_t i = 0; i < sizeof(older_vendors) / sizeof(older_vendors[0]); i++)
+		if (!strncasecmp(bytes, older_vendors[i], 12))
+			return older_vendors[i];
 	return bytes;
+}
+
+/* None has small letters only; capitals only are sure where the text has other letters too. */
+static bool lost_its_case(const char *bytes, bool any_case)
+{
+	bool upper = false, lower = false;
+
+	for (size_t i = 0; i < 12; i++) {
+		upper |= isupper((unsigned char)bytes[i]) != 0;
+		lower |= islower((unsigned char)bytes[i]) != 0;
+	}
+	return (lower && !upper) || (upper && !lower && any_case);
 }
 
 /* No CPU has a vendor that is a known one but for a sign: such are put in by damage. */
@@ -208,8 +231,16 @@ static bool looks_damaged(const char *bytes)
 void reading_vendor(struct reading *reading, const char *bytes)
 {
 	static const enum cpuid_register order_of_bytes[] = { CPUID_EBX, CPUID_EDX, CPUID_ECX };
+	const char *known = known_vendor(bytes);
 
-	bytes = known_vendor(bytes);
+	if (known == bytes && lost_its_case(bytes, reading->any_case)) {
+		reading_warn(reading, 0,
+			     "vendor '%.12s' is no known one, and its capitals are not sure: "
+			     "unknown",
+			     bytes);
+		return;
+	}
+	bytes = known;
 	if (is_damaged(bytes)) {
 		reading_warn(reading, 0, "the vendor is damaged: unknown");
 		return;
@@ -256,7 +287,7 @@ bool reading_signature(struct reading *reading, uint32_t family, uint32_t model,
 
 void reading_brand(struct reading *reading, const char *bytes, size_t length)
 {
-	if (reading->unwrapped)
+	if (reading->unwrapped || reading->any_case)
 		return;
 	if (length > sizeof(reading->brand) - 1)
 		length = sizeof(reading->brand) - 1;
@@ -631,6 +662,15 @@ static bool has_all_caches_of_amd(const struct dump_cpu *kind)
 	return old && old->known[CPUID_ECX] == ALL && old->known[CPUID_EDX] == ALL;
 }
 
+static unsigned caches_there(const struct dump_cpu *kind)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < kind->leaf_count; i++)
+		count += kind->leaves[i].leaf == 4 || kind->leaves[i].leaf == 0x8000001Du;
+	return count;
+}
+
 static void forget_doubtful_cache(struct reading *reading, struct dump_cpu *kind)
 {
 	const struct dump_leaf *first = find(kind->leaves, kind->leaf_count, 4, 0);
@@ -642,9 +682,11 @@ static void forget_doubtful_cache(struct reading *reading, struct dump_cpu *kind
 	    (is_of_amd(kind) ? has_all_caches_of_amd(kind) : has_all_caches(kind, 4)))
 		return;
 	kind->cpu.llc_bytes = 0;
-	reading_warn(reading, 0,
-		     "the list of caches is not whole, or does not show its end: the size of the "
-		     "last-level cache is unknown");
+	reading_warn(
+		reading, 0,
+		"the list of caches, %u there, is not whole, or does not show its end: the size "
+		"of the last-level cache is unknown",
+		caches_there(kind));
 }
 
 static void work_out(struct reading *reading, struct dump_cpu *kind)
@@ -847,6 +889,30 @@ static void warn_other_leaves(const struct dump_cpu *kind, char *names, size_t r
 	}
 }
 
+/* Arrays of leaves are written whole, up to the highest that there is room for. */
+#define ARRAY_ENDS 32u
+
+static void warn_holes(struct reading *reading, const struct dump_cpu *kind)
+{
+	static const uint32_t bases[] = { 0, 0x80000000u };
+	char names[128] = "";
+
+	for (size_t i = 0; reading->arrays && i < sizeof(bases) / sizeof(bases[0]); i++) {
+		const struct dump_leaf *base = find(kind->leaves, kind->leaf_count, bases[i], 0);
+		uint32_t most = base && base->known[CPUID_EAX] == ALL ? base->reg[CPUID_EAX] : 0;
+
+		for (uint32_t leaf = bases[i] + 1; leaf <= most && leaf < bases[i] + ARRAY_ENDS;
+		     leaf++) {
+			size_t length = strlen(names);
+
+			if (leaf != 3 && !find(kind->leaves, kind->leaf_count, leaf, 0))
+				snprintf(names + length, sizeof(names) - length, " 0x%x", leaf);
+		}
+	}
+	if (*names)
+		reading_warn(reading, 0, "lost from the arrays, so unknown: leaves%s", names);
+}
+
 static void warn_missing_leaves(struct reading *reading, const struct dump_cpu *kind)
 {
 	char names[128] = "";
@@ -930,6 +996,8 @@ void reading_end(struct reading *reading)
 		warn_unknown(reading, &dump->cpus[0].cpu);
 	if (dump->cpu_count)
 		warn_missing_leaves(reading, &dump->cpus[0]);
+	if (dump->cpu_count)
+		warn_holes(reading, &dump->cpus[0]);
 	if (dump->cpu_count > 1)
 		reading_warn(reading, 0,
 			     "%zu kinds of CPU that differ: CPU %u is the one that is taken",

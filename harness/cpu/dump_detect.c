@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "harness/cpu/read.h"
+#include "harness/util/cleanup.h"
 
 static const struct dump_reader *const readers[] = {
 	/* whole registers */
@@ -80,18 +81,33 @@ static size_t known_bits(const struct dump *dump)
 	return bits + (dump->cpu_count && dump->cpus[0].cpu.libvirt_model);
 }
 
-static int read_text(struct dump *dump, const struct dump_reader *reader,
-		     const struct dump_text *text, struct error *err)
+static char *in_small_letters(const struct dump_text *text)
 {
+	char *copy = xmalloc(text->length + 1);
+
+	for (size_t i = 0; i < text->length; i++)
+		copy[i] = (char)tolower((unsigned char)text->bytes[i]);
+	copy[text->length] = '\0';
+	return copy;
+}
+
+static int read_text(struct dump *dump, const struct dump_reader *reader,
+		     const struct dump_text *text, bool any_case, struct error *err)
+{
+	CLEANUP_FREE char *copy = any_case && reader->small_letters ? in_small_letters(text) : NULL;
+	struct dump_text other = { copy ? copy : text->bytes, text->length };
 	struct reading reading;
 	int result = 0;
 
 	*dump = (struct dump){ .format = reader->name };
 	reading_begin(&reading, dump);
+	reading.any_case = any_case;
+	if (copy)
+		reading_warn(&reading, 0, "names are read without regard to capitals");
 	if (reader->lines)
-		read_leaf_lines(&reading, text, reader->lines);
+		read_leaf_lines(&reading, &other, reader->lines);
 	else
-		result = reader->read(&reading, text, err);
+		result = reader->read(&reading, &other, err);
 	reading_end(&reading);
 	if (result)
 		dump_free(dump);
@@ -109,7 +125,7 @@ static int try_readers(struct dump *dump, const struct dump_text *text, bool any
 
 		if (!has_marks(readers[i], text, any_case))
 			continue;
-		if (read_text(&found, readers[i], text, err)) {
+		if (read_text(&found, readers[i], text, any_case, err)) {
 			dump_free(&best);
 			return -1;
 		}

@@ -353,6 +353,25 @@ static bool has_taken(const struct list_state *state, int flag)
 	return flag < WITHOUT_BIT && feature_in(&state->seen, flag);
 }
 
+/* Kernels of 2010 called two bits "dts": the debug store, and far behind it the thermal sensor. */
+static int flag_of(const struct list_state *state, const struct token *token)
+{
+	int sensor = find_name(state->table, "dtherm", strlen("dtherm"));
+
+	if (token->flag == find_name(state->table, "dts", strlen("dts")) &&
+	    has_taken(state, token->flag) && !has_taken(state, sensor) &&
+	    has_taken(state, find_name(state->table, "pln", strlen("pln"))))
+		return sensor;
+	return token->flag;
+}
+
+/* Of these no kernel has written the name: here it is another one, damaged. */
+static bool is_never_written(const struct list_state *state, int flag)
+{
+	return flag < WITHOUT_BIT && features[flag].dispatch &&
+	       feature_in(&state->table->hidden, flag);
+}
+
 static void read_tokens(struct reading *reading, struct list_state *state,
 			const struct tokens *tokens)
 {
@@ -365,6 +384,7 @@ static void read_tokens(struct reading *reading, struct list_state *state,
 	for (size_t i = 0; i < tokens->count;) {
 		const struct token *token = &tokens->list[i], *next = token + 1;
 		int joined = i + 1 < tokens->count ? join(state->table, token, next) : NO_FLAG;
+		int flag = flag_of(state, token);
 
 		if (joined != NO_FLAG) {
 			reading_warn(reading, token->line,
@@ -373,7 +393,7 @@ static void read_tokens(struct reading *reading, struct list_state *state,
 				     next->line);
 			take(state, joined);
 			i += 2;
-		} else if (token->flag == NO_FLAG) {
+		} else if (flag == NO_FLAG) {
 			i += mend(reading, state, tokens, i);
 		} else if (state->cut && i + 1 == tokens->count &&
 			   may_go_on(token->at, token->length)) {
@@ -382,14 +402,22 @@ static void read_tokens(struct reading *reading, struct list_state *state,
 				     (int)token->length, token->at);
 			damage(state);
 			i++;
-		} else if (has_taken(state, token->flag)) {
+		} else if (has_taken(state, flag)) {
 			/* The kernel names each once: here it is a piece of another name. */
 			reading_warn(reading, token->line, "flag '%.*s' is there twice",
 				     (int)token->length, token->at);
 			damage(state);
 			i++;
+		} else if (is_never_written(state, flag)) {
+			reading_warn(
+				reading, token->line,
+				"flag '%.*s' is one that Linux never names: it may be another, "
+				"damaged",
+				(int)token->length, token->at);
+			damage(state);
+			i++;
 		} else {
-			take(state, token->flag);
+			take(state, flag);
 			i++;
 		}
 	}
@@ -581,6 +609,35 @@ static bool is_broken(const struct tokens *tokens, size_t i, const struct flag_n
 	return take_named(NULL, joined, strlen(joined), names, count);
 }
 
+/* A name of Linux for a bit that the other system calls otherwise. */
+static bool is_named_otherwise(int flag, const struct flag_name *names, size_t count)
+{
+	if (flag < 0 || flag >= (int)feature_count)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (names[i].leaf == features[flag].leaf &&
+		    names[i].subleaf == features[flag].subleaf &&
+		    names[i].reg == features[flag].reg && names[i].bit == features[flag].bit)
+			return true;
+	return false;
+}
+
+/* Once is enough: a second one is a piece of another name. */
+static void warn_twice(struct reading *reading, const struct tokens *tokens, size_t i)
+{
+	const struct token *token = &tokens->list[i];
+
+	for (size_t j = 0; j < i; j++) {
+		if (tokens->list[j].length != token->length ||
+		    strncasecmp(tokens->list[j].at, token->at, token->length))
+			continue;
+		reading_warn(reading, token->line,
+			     "flag '%.*s' is there twice: one of them may be a piece of another",
+			     (int)token->length, token->at);
+		return;
+	}
+}
+
 static void add_stranger(char *names, size_t room, const struct token *token)
 {
 	size_t used = strlen(names);
@@ -614,8 +671,10 @@ void read_named_flags(struct reading *reading, const struct flag_list *list,
 			take_named(reading, joined, strlen(joined), names, count);
 			i++;
 		} else if (i + 1 < tokens->count || token->at[token->length]) {
+			warn_twice(reading, tokens, i);
 			if (!take_named(reading, token->at, token->length, names, count) &&
-			    token->flag == NO_FLAG)
+			    (token->flag == NO_FLAG ||
+			     is_named_otherwise(token->flag, names, count)))
 				add_stranger(strangers, sizeof(strangers), token);
 		} else {
 			reading_warn(reading, token->line,

@@ -43,6 +43,17 @@ static bool is_piece(const struct line *line, const struct leaf_format *format, 
 	return scan_blanks(line->at) < line->end && format->scan(line->at, &other) == LINE_OTHER;
 }
 
+/* The next line that is not empty: some pastes have an empty one behind each. */
+static bool next_piece(const struct dump_text *text, struct line *line, size_t *passed)
+{
+	while (line_next(text, line)) {
+		++*passed;
+		if (scan_blanks(line->at) < line->end)
+			return true;
+	}
+	return false;
+}
+
 /* The pieces as one line; bit i of `gaps`: a blank behind piece i. */
 static bool put_together(char joined[JOINED_MAX], const struct line pieces[], size_t count,
 			 unsigned gaps)
@@ -71,19 +82,21 @@ static bool same_leaf_line(const struct leaf_line *a, const struct leaf_line *b)
 
 /*
  * The line and those behind it as one, if that makes a whole leaf in one way only; a wrap breaks a
- * line at a blank, which it drops, or anywhere. Returns how many lines there were, 0 for none.
+ * line at a blank, which it drops, or anywhere. Returns how many lines there were, empty ones too,
+ * 0 for none.
  */
 static size_t join(const struct dump_text *text, const struct line *line,
 		   const struct leaf_format *format, uint32_t context, struct leaf_line *out)
 {
 	struct line pieces[PIECES_MAX] = { *line };
 	char joined[JOINED_MAX];
+	size_t passed = 1;
 
 	for (size_t count = 2; count <= PIECES_MAX; count++) {
 		unsigned found = 0;
 
 		pieces[count - 1] = pieces[count - 2];
-		if (!line_next(text, &pieces[count - 1]) ||
+		if (!next_piece(text, &pieces[count - 1], &passed) ||
 		    !is_piece(&pieces[count - 1], format, context))
 			return 0;
 		for (unsigned gaps = 0; gaps < 1u << (count - 1); gaps++) {
@@ -98,7 +111,7 @@ static size_t join(const struct dump_text *text, const struct line *line,
 			found++;
 		}
 		if (found)
-			return found == 1 ? count : 0;
+			return found == 1 ? passed : 0;
 	}
 	return 0;
 }
@@ -161,6 +174,8 @@ static bool is_damaged_row(const struct line *line, const struct leaf_format *fo
 {
 	size_t words = 0;
 
+	if (*scan_blanks(line->at) == '#') /* a comment, which may explain the format */
+		return false;
 	if (format->sign)
 		return line_find(line, format->sign) != NULL;
 	if (line->end - line->at < 35)

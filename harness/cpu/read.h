@@ -91,6 +91,7 @@ struct reading {
 	uint32_t cut_list;  /* a leaf behind whose lines one could not be read */
 	bool arrays;	    /* see struct leaf_format; of the whole file */
 	bool unwrapped;	    /* blanks of names may be lost; of the whole file */
+	bool any_case;	    /* the letters may have been others; of the whole file */
 	struct row_leaf rows[ROW_LEAVES_MAX];
 	size_t row_leaf_count;
 	bool lost_row; /* since the last line that could be read */
@@ -203,8 +204,9 @@ void flags_free(struct flag_table *table);
 /* --- the readers --- */
 
 struct dump_reader {
-	const char *name;		 /* for a person */
-	const char *marks[4];		 /* one of them is in every file of the format */
+	const char *name;     /* for a person */
+	const char *marks[6]; /* one of them is in every file of the format */
+	bool small_letters;   /* its own words: of a text in capitals it is given a copy in these */
 	const struct leaf_format *lines; /* either a format of lines, */
 	/* or a function: nothing found is no error; an error is a reason to refuse the file. */
 	int (*read)(struct reading *reading, const struct dump_text *text, struct error *err);

@@ -127,7 +127,7 @@ static int read_darwin(struct reading *reading, const struct dump_text *text, st
 
 		if (at && line.end - at >= 12) {
 			reading_vendor(reading, at);
-			intel = !memcmp(at, "GenuineIntel", 12);
+			intel = !strncasecmp(at, "GenuineIntel", 12);
 		}
 		at = value_of(&line, "brand_string");
 		if (at && at < line.end)

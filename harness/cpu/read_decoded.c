@@ -373,18 +373,22 @@ static bool is_expected(const struct seen_rows *seen, const struct feature *feat
 static void warn_missing_lines(struct reading *reading, const struct seen_rows *seen)
 {
 	char names[160] = "";
+	unsigned lost = 0;
 
 	for (size_t i = 0; i < feature_count; i++) {
 		size_t length = strlen(names);
 		bool has_row, is = is_seen(seen, &features[i], &has_row);
 
 		/* Those that dispatchers depend on are named anyway. */
-		if (has_row && !is && !features[i].dispatch && is_expected(seen, &features[i]))
-			snprintf(names + length, sizeof(names) - length, " %s", features[i].name);
+		if (!has_row || is || features[i].dispatch || !is_expected(seen, &features[i]))
+			continue;
+		lost++;
+		snprintf(names + length, sizeof(names) - length, " %s", features[i].name);
 	}
-	if (*names || !seen->clflush)
-		reading_warn(reading, 0, "lines that are not there or damaged, so unknown:%s%s",
-			     seen->clflush ? "" : " (CLFLUSH line size)", names);
+	if (lost || !seen->clflush)
+		reading_warn(reading, 0, "%u lines that are not there or damaged, so unknown:%s%s",
+			     lost + !seen->clflush, seen->clflush ? "" : " (CLFLUSH line size)",
+			     names);
 }
 
 static void take_line(struct reading *reading, const struct line *line,

@@ -53,25 +53,25 @@ static void take_leaf(struct reading *reading, const json_t *item)
 		reading_warn(reading, 0, "a leaf without its number or its subleaf's: left out");
 		return;
 	}
+	if (!json_is_array(modifiers))
+		reading_warn(reading, 0, "leaf 0x%x: no list of registers", leaf);
 	json_array_foreach(modifiers, i, modifier)
 	{
 		const char *name = json_string_value(json_object_get(modifier, "register"));
 		const char *bits = json_string_value(json_object_get(modifier, "bitmap"));
 		uint32_t value, known;
+		int reg = 0;
 
-		if (!name || !json_is_array(modifiers))
+		while (reg < 4 && (!name || strcmp(name, registers[reg])))
+			reg++;
+		if (reg == 4)
 			reading_warn(reading, 0, "leaf 0x%x: a pattern without its register", leaf);
-		for (int reg = 0; name && reg < 4; reg++) {
-			if (strcmp(name, registers[reg]))
-				continue;
-			if (pattern(bits, &value, &known))
-				reading_bits(reading, leaf, subleaf, (enum cpuid_register)reg,
-					     value, known);
-			else
-				reading_warn(reading, 0,
-					     "leaf 0x%x: %s has no pattern of 32 bits: unknown",
-					     leaf, name);
-		}
+		else if (pattern(bits, &value, &known))
+			reading_bits(reading, leaf, subleaf, (enum cpuid_register)reg, value,
+				     known);
+		else
+			reading_warn(reading, 0, "leaf 0x%x: %s has no pattern of 32 bits: unknown",
+				     leaf, name);
 	}
 }
 

@@ -200,19 +200,13 @@ static json_t *close_cut(struct reading *reading, const char *text, size_t lengt
 	return root;
 }
 
-static json_t *mend(struct reading *reading, const char *text, size_t length)
+/* Of a document that is cut off or damaged, and may be wrapped as well. */
+static json_t *mend(struct reading *reading, const struct text *unwrapped, const char *text,
+		    size_t length)
 {
-	CLEANUP_TEXT struct text unwrapped = { 0 };
-	json_t *root = NULL;
+	json_t *root = salvage(reading, text, length);
 
-	if (unwrap(&unwrapped, text, length))
-		root = json_loadb(unwrapped.bytes, unwrapped.length, JSON_DISABLE_EOF_CHECK, NULL);
-	if (root) {
-		reading_warn(reading, 0, "the JSON is wrapped: broken words are read as one");
-		reading->unwrapped = true;
-	}
-	root = root ? root : salvage(reading, text, length);
-	root = root ? root : salvage(reading, unwrapped.bytes, unwrapped.length);
+	root = root ? root : salvage(reading, unwrapped->bytes, unwrapped->length);
 	return root ? root : close_cut(reading, text, length);
 }
 
@@ -249,13 +243,27 @@ static int read_json(struct reading *reading, const struct dump_text *text, stru
 static int read_damaged_json(struct reading *reading, const struct dump_text *text,
 			     struct error *err)
 {
+	CLEANUP_TEXT struct text unwrapped = { 0 };
 	const char *at = strpbrk(text->bytes, "{[");
 	json_t *root;
 	int result = read_json(reading, text, err);
+	size_t length = at ? (size_t)(text->bytes + text->length - at) : 0;
 
 	if (result || reading->touched || !at)
 		return result;
-	root = mend(reading, at, (size_t)(text->bytes + text->length - at));
+	if (unwrap(&unwrapped, at, length)) {
+		struct dump_text whole = { unwrapped.bytes, unwrapped.length };
+
+		reading->unwrapped = true;
+		read_json(reading, &whole, err);
+		if (reading->touched) {
+			reading_warn(reading, 0,
+				     "the JSON is wrapped: broken words are read as one");
+			return 0;
+		}
+		reading->unwrapped = false;
+	}
+	root = mend(reading, &unwrapped, at, length);
 	if (root)
 		read_document(reading, root);
 	json_decref(root);
@@ -264,6 +272,9 @@ static int read_damaged_json(struct reading *reading, const struct dump_text *te
 
 const struct dump_reader reader_json = {
 	.name = "JSON",
-	.marks = { "\"cpuid_modifiers\"", "\"props\"", "\"leaves\"", "\"bitmap\"" },
+	/* More than one of each kind: a wrap breaks some of them. */
+	.marks = { "\"cpuid_modifiers\"", "\"bitmap\"", "\"leaves\"", "\"props\"", "\"vendor\"",
+		   "\"family\"" },
+	.small_letters = true,
 	.read = read_damaged_json,
 };

@@ -19,9 +19,13 @@ struct root {
 
 /* Names that the readers below look for: a wrap may have broken one in two. */
 static const char *const names[] = {
-	"cpudata", "cpuid", "arch",	"eax_in",    "ecx_in",	  "eax",    "ebx",	"ecx",
-	"edx",	   "cpu",   "mode",	"match",     "check",	  "model",  "vendor",	"feature",
-	"policy",  "name",  "fallback", "vendor_id", "signature", "family", "stepping", "function",
+	"cpudata", "cpuid",	"arch",	     "eax_in",	 "ecx_in",	"eax",	     "ebx",
+	"ecx",	   "edx",	"cpu",	     "mode",	 "match",	"check",     "model",
+	"vendor",  "feature",	"policy",    "name",	 "fallback",	"vendor_id", "signature",
+	"family",  "stepping",	"function",  "topology", "sockets",	"dies",	     "clusters",
+	"cores",   "threads",	"cache",     "level",	 "maxphysaddr", "bits",	     "migratable",
+	"usable",  "supported", "microcode", "version",	 "counter",	"frequency", "scaling",
+	"pages",   "size",	"unit",
 };
 
 static bool is_name_char(char c)
@@ -49,8 +53,28 @@ static bool breaks_name(const char *start, const char *newline, const char *end)
 	return false;
 }
 
-/* A copy without the ends of lines that a wrap has put into values and names; NULL: there are none.
- */
+/* Whether it stands within a sign of several letters, where XML has no blank: "</", "/>". */
+static bool breaks_sign(const char *start, const char *newline, const char *end)
+{
+	char before = newline > start ? newline[-1] : 0;
+	char behind = newline + 1 < end ? newline[1] : 0;
+
+	return before == '<' ||
+	       (before == '/' && (behind == '>' || (newline - start > 1 && newline[-2] == '<')));
+}
+
+/* Behind the comment that begins here; quotes in it are none. */
+static const char *skip_comment(const char *at, const char *end)
+{
+	const char *close = NULL;
+
+	if (end - at > 4 && !memcmp(at, "<!--", 4))
+		close = memmem(at + 4, (size_t)(end - at - 4), "-->", 3);
+	return close ? close + 3 : at;
+}
+
+/* A copy without the ends of lines that a wrap has put into values, names and signs; NULL: there
+ * are none. */
 static char *unwrap(const char *start, size_t *length)
 {
 	const char *end = start + *length, *from = start;
@@ -59,13 +83,18 @@ static char *unwrap(const char *start, size_t *length)
 	char quote = 0;
 
 	for (const char *at = start; at < end; at++) {
+		if (!quote)
+			at = skip_comment(at, end);
+		if (at == end)
+			break;
 		if (quote)
 			quote = *at == quote ? 0 : quote;
 		else if (tag && (*at == '"' || *at == '\''))
 			quote = *at;
 		else if (*at == '<' || *at == '>')
 			tag = *at == '<';
-		if (*at != '\n' || !tag || (!quote && !breaks_name(start, at, end)))
+		if (*at != '\n' || !tag ||
+		    (!quote && !breaks_name(start, at, end) && !breaks_sign(start, at, end)))
 			continue;
 		text_add(&out, from, (size_t)(at - from));
 		from = at + 1;
@@ -98,6 +127,14 @@ static void close_document(struct document *document)
 	free(document->copy);
 }
 
+/* Up to the end of the last tag: values of one that is cut may be cut. */
+static size_t whole_tags(const char *start, size_t length)
+{
+	const char *close = memrchr(start, '>', length);
+
+	return close ? (size_t)(close - start) + 1 : 0;
+}
+
 /* From the element's start to its end: what a person writes around it is no XML. No reader where
  * there is none. What is damaged is passed over, and what is behind it read. */
 static void open_root(struct document *document, struct reading *reading,
@@ -120,6 +157,8 @@ static void open_root(struct document *document, struct reading *reading,
 	end = memmem(start, length, roots[i - 1].end, strlen(roots[i - 1].end));
 	if (end)
 		length = (size_t)(end - start) + strlen(roots[i - 1].end);
+	else
+		length = whole_tags(start, length);
 	if (length > INT32_MAX)
 		return;
 	document->xml =
@@ -222,6 +261,7 @@ static int read_cpudata(struct reading *reading, const struct dump_text *text, s
 const struct dump_reader reader_cpudata = {
 	.name = "libvirt <cpudata>",
 	.marks = { "<cpudata" },
+	.small_letters = true,
 	.read = read_cpudata,
 };
 
@@ -245,7 +285,7 @@ static const struct {
 static void take_vendor(struct reading *reading, const char *name, unsigned line)
 {
 	for (size_t i = 0; i < sizeof(vendors) / sizeof(vendors[0]); i++)
-		if (!strcmp(name, vendors[i].name)) {
+		if (!strcasecmp(name, vendors[i].name)) {
 			reading_vendor(reading, vendors[i].vendor);
 			return;
 		}
@@ -269,8 +309,26 @@ static void take_feature(struct reading *reading, xmlTextReaderPtr xml)
 		reading_warn(reading, line_of(xml), "feature '%s' is optional: unknown", name);
 	else if (index >= 0)
 		reading_feature(reading, index, on);
-	else if (name && strncmp(name, "vmx-", 4)) /* those are bits of MSRs */
+	else if (!name)
+		reading_warn(reading, line_of(xml), "a feature without a name");
+	else if (strncmp(name, "vmx-", 4)) /* those are bits of MSRs */
 		reading_warn(reading, line_of(xml), "unknown feature '%s'", name);
+}
+
+/* An element that nobody knows, with what features have. */
+static void note_stranger(struct reading *reading, xmlTextReaderPtr xml)
+{
+	CLEANUP_FREE char *name = attribute(xml, "name");
+	CLEANUP_FREE char *policy = attribute(xml, "policy");
+	static const char *const known[] = { "topology", "cache", "maxphysaddr", "numa",
+					     "counter",	 "enum",  "pages",	 "microcode" };
+
+	if (xmlTextReaderNodeType(xml) != XML_READER_TYPE_ELEMENT || (!name && !policy))
+		return;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (has_element(xml, known[i]))
+			return;
+	reading_warn(reading, line_of(xml), "an element that looks like a feature: unknown");
 }
 
 static void take_signature(struct reading *reading, xmlTextReaderPtr xml)
@@ -278,14 +336,16 @@ static void take_signature(struct reading *reading, xmlTextReaderPtr xml)
 	uint32_t family, model, stepping;
 	bool has_stepping = number_of(xml, "stepping", &stepping);
 
-	if (number_of(xml, "family", &family) && number_of(xml, "model", &model) &&
-	    !reading_signature(reading, family, model, has_stepping ? (long)stepping : -1))
+	if (!number_of(xml, "family", &family) || !number_of(xml, "model", &model))
+		reading_warn(reading, line_of(xml), "a signature without family or model: unknown");
+	else if (!reading_signature(reading, family, model, has_stepping ? (long)stepping : -1))
 		reading_warn(reading, line_of(xml), "no CPU can have this signature");
 }
 
 /* What is seen of a <cpu> so far. */
 struct definition {
 	bool inside;	 /* between <cpu> and </cpu> */
+	bool vendor_id;	 /* seen: what the guest sees, whatever <vendor> asks of the host */
 	bool other_mode; /* in a <mode> that is not host-model: lists of what could be */
 	bool done;
 };
@@ -319,13 +379,18 @@ static int take_element(struct reading *reading, struct definition *state, xmlTe
 		return 0;
 	} else if (has_element(xml, "arch")) {
 		text = (char *)xmlTextReaderReadString(xml);
+		drop_blanks(text);
 		if (text && strcmp(text, "x86_64") && strcmp(text, "i686"))
 			return error_set(err, ERROR_INPUT, "not of an x86 CPU, but of %.32s", text);
 	} else if (has_element(xml, "model")) {
 		CLEANUP_FREE char *vendor = attribute(xml, "vendor_id");
 
+		state->vendor_id |= vendor != NULL;
 		if (vendor && strlen(vendor) == 12)
 			reading_vendor(reading, vendor);
+		else if (vendor)
+			reading_warn(reading, line_of(xml),
+				     "a vendor has 12 characters, this one has not");
 		text = (char *)xmlTextReaderReadString(xml);
 		drop_blanks(text);
 		if (text && *text && strlen(text) <= 60 && !reading->libvirt_model) {
@@ -334,7 +399,8 @@ static int take_element(struct reading *reading, struct definition *state, xmlTe
 		}
 	} else if (has_element(xml, "vendor")) {
 		text = (char *)xmlTextReaderReadString(xml);
-		if (text)
+		drop_blanks(text);
+		if (text && !state->vendor_id)
 			take_vendor(reading, text, line_of(xml));
 	} else if (has_element(xml, "signature")) {
 		take_signature(reading, xml);
@@ -344,6 +410,8 @@ static int take_element(struct reading *reading, struct definition *state, xmlTe
 		state->inside = false;
 		/* A topology has <cpu> elements too; the first that says something is the CPU. */
 		state->done = reading->touched;
+	} else {
+		note_stranger(reading, xml);
 	}
 	return 0;
 }
@@ -377,5 +445,6 @@ static int read_cpu_xml(struct reading *reading, const struct dump_text *text, s
 const struct dump_reader reader_cpu_xml = {
 	.name = "libvirt <cpu>",
 	.marks = { "<cpu>", "<cpu " },
+	.small_letters = true,
 	.read = read_cpu_xml,
 };
