@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* quirklab bench: plans the measurements, makes them while there is time, and hands them on. */
-#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,6 @@
 #define SLICE_SECONDS 0.003 /* what is shorter is repeated */
 #define WARM_SECONDS  0.3   /* until a CPU that slept has its frequency */
 #define RUNS_LEAST    5
-#define TRIES_MOST    4 /* of a group that was noisy, while there is time */
 
 enum {
 	OPT_EVIDENCE = OPTION_LONG,
@@ -64,14 +62,6 @@ struct bench_options {
 	const char *pmem, *html;
 };
 
-/* What is measured together: the paths of one operation, with one extent and number of threads. */
-struct bench_group {
-	const struct bench_operation *operation;
-	size_t bytes;
-	unsigned threads, tries;  /* tries: how often it was measured */
-	struct bench_line *lines; /* one for each path */
-};
-
 struct bench {
 	struct bench_options options;
 	struct bench_operation operations[BENCH_OPERATIONS_MAX];
@@ -81,7 +71,7 @@ struct bench {
 	struct bench_group *groups;
 	size_t group_count;
 	struct bench_result result;
-	double started, group_end; /* seconds of CLOCK_MONOTONIC */
+	double started; /* seconds of CLOCK_MONOTONIC */
 };
 
 /* --- options
@@ -266,77 +256,6 @@ static int fit_sizes(struct bench *bench, bool reads, struct error *err)
 	return 0;
 }
 
-/* --- measuring
- * -------------------------------------------------------------------------------------- */
-
-void bench_compare(struct bench_line *lines, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		struct bench_line *line = &lines[i];
-		const struct measured *measured = &line->measured, *reference = &lines->measured;
-
-		line->reference = i == 0;
-		line->conclusion = CONCLUSION_UNCERTAIN;
-		if (measured->runs)
-			statistics_of(&line->statistics, measured->gb_per_s, measured->runs);
-		if (measured->noisy || reference->noisy) {
-			line->conclusion = CONCLUSION_NOISY;
-			continue;
-		}
-		line->compared = i && statistics_compare(&line->comparison, measured->gb_per_s,
-							 measured->runs, reference->gb_per_s,
-							 reference->runs, BENCH_CONFIDENCE);
-		if (line->compared)
-			line->conclusion = statistics_conclude(&line->comparison, BENCH_MARGIN);
-	}
-}
-
-static bool time_is_over(void *context)
-{
-	const struct bench *bench = context;
-
-	return interrupt_signal() || clock_seconds() > bench->group_end;
-}
-
-static size_t count_lines(const struct bench_line *lines, size_t count, enum conclusion conclusion)
-{
-	size_t found = 0;
-
-	for (size_t i = 0; i < count; i++)
-		found += !lines[i].reference && lines[i].conclusion == conclusion;
-	return found;
-}
-
-static bool has(const struct bench_group *group, enum conclusion conclusion)
-{
-	return count_lines(group->lines, group->operation->path_count, conclusion);
-}
-
-static int measure_group(struct bench *bench, struct measure *measure,
-			 const struct bench_group *group, unsigned slices, struct bench_line *lines,
-			 struct error *err)
-{
-	struct measured cells[BENCH_PATHS_MAX] = { 0 };
-	const struct measure_effort effort = {
-		.runs = bench->options.runs,
-		.slices = slices,
-		.stop = time_is_over,
-		.context = bench,
-	};
-	size_t count = group->operation->path_count;
-
-	for (size_t i = 0; i < count; i++)
-		cells[i] = (struct measured){ .path = &group->operation->paths[i],
-					      .bytes = group->bytes,
-					      .threads = group->threads };
-	if (measure_cells(measure, cells, count, &effort, err) < 0)
-		return -1;
-	for (size_t i = 0; i < count; i++)
-		lines[i].measured = cells[i];
-	bench_compare(lines, count);
-	return 0;
-}
-
 /* Every line of a flushed extent goes to memory, whatever its size: of the default sizes one is
  * enough. */
 static bool is_meant(const struct bench *bench, const struct bench_operation *operation,
@@ -363,88 +282,14 @@ static void plan_groups(struct bench *bench)
 					};
 }
 
-static bool is_cut_short(const struct bench *bench, const struct bench_group *group)
-{
-	for (size_t i = 0; i < group->operation->path_count; i++) {
-		const struct measured *measured = &group->lines[i].measured;
-
-		if (measured->runs < bench->options.runs && !measured->noisy)
-			return true;
-	}
-	return false;
-}
-
-/* Every group once; each may use what earlier ones left of the time, up to eight shares. */
-static int measure_all(struct bench *bench, struct measure *measure, double end, struct error *err)
-{
-	for (size_t i = 0; i < bench->group_count; i++) {
-		struct bench_group *group = &bench->groups[i];
-		double left = end - clock_seconds();
-		double share = 8 * left / (double)(bench->group_count - i);
-
-		if (interrupt_signal() || left <= 0) {
-			bench->result.late = true;
-			return 0;
-		}
-		bench->group_end = clock_seconds() + fmin(share, left);
-		group->lines = &bench->result.lines[bench->result.line_count];
-		group->tries = 1;
-		if (measure_group(bench, measure, group, 1, group->lines, err) < 0)
-			return -1;
-		bench->result.late |= is_cut_short(bench, group);
-		bench->result.line_count += group->operation->path_count;
-	}
-	return 0;
-}
-
-/* Once more: what is quieter stands. */
-static int measure_again(struct bench *bench, struct measure *measure, struct bench_group *group,
-			 unsigned slices, struct error *err)
-{
-	size_t count = group->operation->path_count;
-	struct bench_line lines[BENCH_PATHS_MAX] = { 0 };
-
-	group->tries++;
-	if (measure_group(bench, measure, group, slices, lines, err) < 0)
-		return -1;
-	if (!time_is_over(bench) && count_lines(lines, count, CONCLUSION_NOISY) <=
-					    count_lines(group->lines, count, CONCLUSION_NOISY))
-		memcpy(group->lines, lines, count * sizeof(*lines));
-	return 0;
-}
-
-/*
- * What the time that is left is for: groups that were noisy, in turn, since noise comes and goes;
- * then those that were uncertain, once, with runs that are three times as long. That one's verdict
- * stands, whatever it is: to measure until something is certain would find what is not there.
- */
-static int measure_rest(struct bench *bench, struct measure *measure, double end, struct error *err)
-{
-	bench->group_end = end;
-	for (unsigned tries = 1; tries < TRIES_MOST; tries++)
-		for (size_t i = 0; i < bench->group_count; i++) {
-			struct bench_group *group = &bench->groups[i];
-
-			if (group->tries == tries && has(group, CONCLUSION_NOISY) &&
-			    !time_is_over(bench) &&
-			    measure_again(bench, measure, group, 1, err) < 0)
-				return -1;
-		}
-	for (size_t i = 0; i < bench->group_count; i++) {
-		struct bench_group *group = &bench->groups[i];
-
-		if (group->tries && has(group, CONCLUSION_UNCERTAIN) && !time_is_over(bench) &&
-		    measure_again(bench, measure, group, 3, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 static int measure_machine(struct bench *bench, struct error *err)
 {
 	struct measure_options options = { .sample_seconds = SLICE_SECONDS,
 					   .warm_seconds = WARM_SECONDS };
-	double end = bench->started + bench->options.seconds;
+	const struct bench_effort effort = {
+		.runs = bench->options.runs,
+		.end = bench->started + bench->options.seconds,
+	};
 	struct bench_pmem pmem = { 0 };
 	struct measure *measure;
 	int result;
@@ -472,9 +317,8 @@ static int measure_machine(struct bench *bench, struct error *err)
 		return -1;
 	}
 	bench->result.huge = measure_huge(measure);
-	result = measure_all(bench, measure, end, err);
-	if (result == 0)
-		result = measure_rest(bench, measure, end, err);
+	result = bench_measure(&bench->result, measure, bench->groups, bench->group_count, &effort,
+			       err);
 	measure_close(measure);
 	bench_unmap_pmem(&pmem);
 	bench->result.seconds = clock_seconds() - bench->started;

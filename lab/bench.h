@@ -58,6 +58,24 @@ struct bench_result {
 /* Whether the times of this machine mean anything, and who it is. ERROR_LAB under an emulator. */
 int bench_machine_read(struct bench_machine *machine, struct error *err);
 
+/* What is measured together: the paths of one operation, with one extent and number of threads. */
+struct bench_group {
+	const struct bench_operation *operation;
+	size_t bytes;
+	unsigned threads;
+	unsigned tries;		  /* how often it was measured */
+	struct bench_line *lines; /* one for each path, in the result */
+};
+
+struct bench_effort {
+	unsigned runs;
+	double end; /* when all has to be done; seconds of CLOCK_MONOTONIC */
+};
+
+/* Measures the groups into the lines of the result, which has room for all paths of all. */
+int bench_measure(struct bench_result *result, struct measure *measure, struct bench_group *groups,
+		  size_t count, const struct bench_effort *effort, struct error *err);
+
 /* Compares the lines of one group (the same operation, extent and threads) with its reference. */
 void bench_compare(struct bench_line *lines, size_t count);
 
