@@ -157,8 +157,8 @@ enum report_trace_end {
  * does not have is not sent. At most REPORT_CALLS_MAX.
  *
  * REPORT_FACT: u8 enum report_fact, u8 length + name, then the text, at most 255 bytes of it for a
- * vulnerability. At most REPORT_FACTS_MAX vulnerabilities; flags in as many frames as they need,
- * which come in order.
+ * vulnerability or the options. At most REPORT_FACTS_MAX vulnerabilities; flags in as many frames
+ * as they need, which come in order.
  */
 enum report_fact {
 	REPORT_FACT_FLAGS = 0,	       /* of /proc/cpuinfo: words and blanks; no name */
@@ -166,6 +166,10 @@ enum report_fact {
 	/* No name. Where the symbols are, in words for the agent of the same kernel's next guest:
 	 * hexadecimal digits and REPORT_SYMBOLS_SIGNS, one frame, at most REPORT_SYMBOLS_MAX. */
 	REPORT_FACT_SYMBOLS = 2,
+	/* No name. The words of the kernel's command line that choose a mitigation, and blanks. */
+	REPORT_FACT_OPTIONS = 3,
+	REPORT_FACT_MICROCODE = 4, /* its revision, as /proc/cpuinfo has it: 0x1; no name */
+	REPORT_FACTS
 };
 
 #define REPORT_ROUTINE_MAX   1024

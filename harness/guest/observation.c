@@ -366,7 +366,7 @@ static void keep_symbols(struct observed_kernel *kernel, struct cursor *cursor,
 static void read_fact(struct cpu_reader *cpu, struct cursor *cursor)
 {
 	struct observed_kernel *kernel = kernel_of(cpu);
-	uint8_t what = take_up_to(cursor, REPORT_FACT_SYMBOLS);
+	uint8_t what = take_up_to(cursor, REPORT_FACTS - 1);
 	struct observed_fact fact = { 0 };
 	size_t length, used = strlen(kernel->flags);
 	const uint8_t *bytes;
@@ -382,6 +382,14 @@ static void read_fact(struct cpu_reader *cpu, struct cursor *cursor)
 	}
 	if (what == REPORT_FACT_SYMBOLS) {
 		keep_symbols(kernel, cursor, bytes, length);
+		return;
+	}
+	if (what == REPORT_FACT_OPTIONS) {
+		text_printable(kernel->options, sizeof(kernel->options), bytes, length);
+		return;
+	}
+	if (what == REPORT_FACT_MICROCODE) {
+		text_printable(kernel->microcode, sizeof(kernel->microcode), bytes, length);
 		return;
 	}
 	text_printable(fact.text, sizeof(fact.text), bytes, length);

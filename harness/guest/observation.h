@@ -59,6 +59,9 @@ struct observed_kernel {
 		char name[64], text[256]; /* printable */
 	} vulnerabilities[REPORT_FACTS_MAX];
 	size_t vulnerability_count;
+	/* Both printable; "": not said. */
+	char options[256];  /* of its command line, those that choose a mitigation */
+	char microcode[16]; /* the revision, as /proc/cpuinfo has it: "0x1" */
 };
 
 /* A program that is the subject (REPORT_OUTPUT, REPORT_EXIT). Raw: nothing of it is printable yet.

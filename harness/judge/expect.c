@@ -23,6 +23,7 @@ struct expectations {
 	struct table models; /* libvirt models; no rows where the subject has none */
 	int *picks;	     /* columns of table that are OP@CLASS */
 	size_t pick_count;
+	struct rules *rules; /* NULL: none */
 };
 
 static const char *const identity_columns[] = { "vendor", "family", "model", "stepping", "name" };
@@ -237,12 +238,16 @@ static int read_file(struct expectations **out, const char *path, const char *su
 		     struct error *err)
 {
 	CLEANUP_FREE char *models = path_models("models.tsv");
+	CLEANUP_FREE char *rules = path_models("mitigations.tsv");
 	struct expectations *read = xcalloc(1, sizeof(*read));
 
 	if (table_read(&read->table, path, err) || check_table(read, subject, err))
 		goto fail;
 	if (!strcmp(subject, "dispatch") &&
 	    (table_read(&read->models, models, err) || check_models(read, err)))
+		goto fail;
+	if (!strcmp(subject, "linux") && access(rules, F_OK) == 0 &&
+	    rules_read(&read->rules, rules, err))
 		goto fail;
 	*out = read;
 	return 0;
@@ -354,6 +359,7 @@ void expectations_free(struct expectations *expectations)
 		return;
 	table_free(&expectations->table);
 	table_free(&expectations->models);
+	rules_free(expectations->rules);
 	free(expectations->picks);
 	free(expectations);
 }
@@ -418,6 +424,11 @@ const char *expectations_pick(const struct expectations *expectations, const str
 	snprintf(column, sizeof(column), "%s@%s", operation, class);
 	cell = cell_of(expectations, cpu, column);
 	return *cell ? cell : NULL;
+}
+
+const struct rules *expectations_rules(const struct expectations *expectations)
+{
+	return expectations ? expectations->rules : NULL;
 }
 
 const char *expectations_known(const struct expectations *expectations, const struct cpu *cpu,

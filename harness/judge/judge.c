@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "harness/judge/kernel.h"
+#include "harness/judge/mitigation.h"
 #include "harness/judge/program.h"
 #include "harness/judge/trace.h"
 #include "harness/util/text.h"
@@ -362,6 +363,93 @@ static void fill_kernel_pick(struct pick *pick, const struct hearing *hearing,
 	add_known(pick, hearing);
 }
 
+/* The CPU that was asked for, where that says something, and else the one that is seen. */
+static void asked_over_seen(struct cpu *out, const struct hearing *hearing)
+{
+	const struct cpu *asked = hearing->asked;
+
+	cpu_copy(out, &hearing->seen);
+	if (asked->identity_known) {
+		memcpy(out->vendor, asked->vendor, sizeof(out->vendor));
+		out->family = asked->family;
+		out->model = asked->model;
+		out->stepping = asked->stepping;
+	}
+	for (size_t i = 0; i < feature_count; i++)
+		if (feature_in(&asked->known, (int)i))
+			feature_put(&out->on, (int)i, feature_in(&asked->on, (int)i));
+}
+
+/* The names that differ stay in pick->depends where the rules would have had the asked CPU get
+ * something else. */
+static void weigh_difference(struct pick *pick, const struct hearing *hearing,
+			     const struct rules *rules)
+{
+	const char *expected;
+	struct cpu asked;
+
+	note_depends(pick, hearing, rules_depends(rules));
+	if (!pick->depends_count)
+		return;
+	asked_over_seen(&asked, hearing);
+	expected = mitigation_expected(rules, pick->operation, &asked, hearing->observation);
+	if (!strcmp(expected, pick->expected))
+		pick->depends_count = 0;
+	cpu_free(&asked);
+}
+
+static void judge_mitigation(struct pick *pick, const struct hearing *hearing,
+			     const struct mitigation *seen)
+{
+	const struct rules *rules = expectations_rules(hearing->expectations);
+	char names[200];
+
+	if (!rules) {
+		give(pick, VERDICT_SKIP, "no rules for this kernel");
+		return;
+	}
+	snprintf(pick->expected, sizeof(pick->expected), "%s",
+		 mitigation_expected(rules, pick->operation, &hearing->seen, hearing->observation));
+	weigh_difference(pick, hearing, rules);
+	if (pick->depends_count) {
+		join_depends(names, sizeof(names), pick);
+		give(pick, VERDICT_MISMATCH, "mismatch: %s", names);
+	} else if (!*pick->expected || !strcmp(pick->expected, RULES_OPEN)) {
+		*pick->expected = '\0';
+		give(pick, VERDICT_SKIP, "the rules leave this case open");
+	} else if (strcmp(pick->expected, pick->says)) {
+		give(pick, VERDICT_FAIL, "expected %s, says '%s'", pick->expected, seen->line);
+	} else if (*seen->fault) {
+		give(pick, VERDICT_FAIL, "%s", seen->fault);
+	} else {
+		give(pick, VERDICT_PASS, "%s", "");
+	}
+}
+
+/* No path, but a pick by family:model all the same: which defence the kernel has chosen. */
+static void fill_mitigation_pick(struct pick *pick, const struct hearing *hearing,
+				 const struct mitigation *seen)
+{
+	*pick = (struct pick){ .class = "any", .executable = REPORT_EXECUTABLE_YES };
+	snprintf(pick->operation, sizeof(pick->operation), "%s", seen->operation);
+	memcpy(pick->says, seen->says, sizeof(seen->says));
+	memcpy(pick->does, seen->does, sizeof(seen->does));
+	snprintf(pick->reason, sizeof(pick->reason), "%s", seen->line);
+	judge_mitigation(pick, hearing, seen);
+}
+
+/* A kernel that there are rules for says something of each. */
+static void add_mitigation_picks(struct cell_result *result, const struct hearing *hearing)
+{
+	for (size_t i = 0; i < MITIGATIONS && result->pick_count < CELL_PICKS_MAX; i++) {
+		struct mitigation seen;
+
+		if (mitigation_read(&seen, i, hearing->observation->kernel) ||
+		    expectations_rules(hearing->expectations))
+			fill_mitigation_pick(&result->picks[result->pick_count++], hearing, &seen);
+	}
+}
+
 static void add_kernel_picks(struct cell_result *result, const struct hearing *hearing)
 {
 	struct kernel_pick *picks = xcalloc(CELL_PICKS_MAX, sizeof(*picks));
@@ -371,6 +459,7 @@ static void add_kernel_picks(struct cell_result *result, const struct hearing *h
 		fill_kernel_pick(&result->picks[result->pick_count++], hearing, &picks[i]);
 	if (result->pick_count < CELL_PICKS_MAX)
 		fill_flush_pick(&result->picks[result->pick_count++], hearing);
+	add_mitigation_picks(result, hearing);
 	free(picks);
 	free(result->kernel_seen);
 	result->kernel_seen = kernel_facts(hearing->observation->kernel);

@@ -9,6 +9,7 @@
 #include "harness/cpu/cpu.h"
 #include "harness/guest/observation.h"
 #include "harness/judge/cell.h"
+#include "harness/judge/rules.h"
 
 /* The golden picks of one subject: expect/SUBJECT[-VERSION].tsv, plus models.tsv for `dispatch`.
  * Those of another subject have libvirt's models as rows of their own (`model:NAME`). */
@@ -39,6 +40,10 @@ const char *expectations_depends(const struct expectations *expectations, size_t
  * empty, or the CPU is not the row's any more (edits, a signature or a dump of the user's). */
 const char *expectations_pick(const struct expectations *expectations, const struct cpu *cpu,
 			      const char *operation, const char *class);
+
+/* The rules of a kernel's defences, mitigations.tsv; NULL where the subject is no kernel, or there
+ * is no such file. Owned by the expectations. */
+const struct rules *expectations_rules(const struct expectations *expectations);
 
 /* The known fault that makes the pick of this CPU another one than the expected, with its
  * reference; NULL for none. */

@@ -22,6 +22,8 @@
 #define TEXT_BLOCK_BYTES  (1024 * 1024)
 #define FLAGS_FRAME_BYTES 1500
 #define CPUINFO_BYTES	  16384
+#define CMDLINE_BYTES	  4096 /* the kernel's own limit is 2048 */
+#define OPTIONS_BYTES	  255
 
 /* What is sent of each symbol. Linux 6.1 has the first form of an operation, 6.4 and later the
  * second: arch/x86/lib/{mem{set,cpy,move},copy_page,copy_user,clear_page,usercopy}_64.[Sc]. */
@@ -63,6 +65,9 @@ static const struct {
 	{ "__memcpy_flushcache", ROUTINE },
 	{ "arch_wb_cache_pmem", ROUTINE },
 	{ "clean_cache_range", ROUTINE },
+	{ "entry_SYSCALL_64_after_hwframe", ROUTINE }, /* turns IBRS on, if anything does */
+	{ "__x86_indirect_thunk_rax", CALLS },	       /* a retpoline */
+	{ "retbleed_untrain_ret", CALLS },
 	{ "_etext", 0 },
 };
 #define SENT (sizeof(sent) / sizeof(sent[0]))
@@ -298,17 +303,40 @@ static ssize_t read_file(const char *path, char *to, size_t room)
 	return got < 0 ? -1 : (ssize_t)length;
 }
 
-static void send_flags(struct kernel *kernel)
+static void send_fact(struct kernel *kernel, enum report_fact what, const char *name,
+		      const char *text, size_t length)
 {
-	char text[CPUINFO_BYTES], *flags, *end;
+	report_u8(&kernel->report, (uint8_t)what);
+	report_text(&kernel->report, name);
+	report_bytes(&kernel->report, text, length);
+	report_send(&kernel->report, REPORT_FACT);
+}
 
-	if (read_file("/proc/cpuinfo", text, sizeof(text)) < 0)
+/* What stands behind the colon of a line of /proc/cpuinfo; NULL where there is no such line. */
+static const char *cpuinfo_field(const char *text, const char *line_begins)
+{
+	const char *field = strstr(text, line_begins);
+
+	field = field ? strchr(field, ':') : NULL;
+	return field ? field + 1 : NULL;
+}
+
+static void send_microcode(struct kernel *kernel, const char *cpuinfo)
+{
+	const char *revision = cpuinfo_field(cpuinfo, "\nmicrocode");
+
+	if (!revision)
 		return;
-	flags = strstr(text, "\nflags");
-	flags = flags ? strchr(flags, ':') : NULL;
+	revision += strspn(revision, " ");
+	send_fact(kernel, REPORT_FACT_MICROCODE, "", revision, strcspn(revision, "\n"));
+}
+
+static void send_flags(struct kernel *kernel, const char *cpuinfo)
+{
+	const char *flags = cpuinfo_field(cpuinfo, "\nflags"), *end;
+
 	if (!flags)
 		return;
-	flags++;
 	end = flags + strcspn(flags, "\n");
 	while (flags < end) {
 		size_t length = (size_t)(end - flags);
@@ -320,12 +348,52 @@ static void send_flags(struct kernel *kernel)
 			if (!length)
 				return;
 		}
-		report_u8(&kernel->report, REPORT_FACT_FLAGS);
-		report_text(&kernel->report, "");
-		report_bytes(&kernel->report, flags, length);
-		report_send(&kernel->report, REPORT_FACT);
+		send_fact(kernel, REPORT_FACT_FLAGS, "", flags, length);
 		flags += length;
 	}
+}
+
+static void send_cpuinfo(struct kernel *kernel)
+{
+	char text[CPUINFO_BYTES];
+
+	if (read_file("/proc/cpuinfo", text, sizeof(text)) < 0)
+		return;
+	send_flags(kernel, text);
+	send_microcode(kernel, text);
+}
+
+/* How the words begin that choose a mitigation of Spectre v2 or Retbleed
+ * (Documentation/admin-guide/kernel-parameters.txt). */
+static bool is_option(const char *word)
+{
+	static const char *const begins[] = { "mitigations=", "nospectre_v2",
+					      "spectre_v2=", "retbleed=" };
+	size_t i;
+
+	for (i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (!strncmp(word, begins[i], strlen(begins[i])))
+			return true;
+	return false;
+}
+
+static void send_options(struct kernel *kernel)
+{
+	char line[CMDLINE_BYTES], options[OPTIONS_BYTES], *word, *save;
+	size_t used = 0;
+
+	if (read_file("/proc/cmdline", line, sizeof(line)) < 0)
+		return;
+	for (word = strtok_r(line, " \n", &save); word; word = strtok_r(NULL, " \n", &save)) {
+		if (!is_option(word) || used + strlen(word) + 1 > sizeof(options))
+			continue;
+		if (used)
+			options[used++] = ' ';
+		memcpy(options + used, word, strlen(word));
+		used += strlen(word);
+	}
+	if (used)
+		send_fact(kernel, REPORT_FACT_OPTIONS, "", options, used);
 }
 
 static void send_vulnerabilities(struct kernel *kernel)
@@ -341,10 +409,7 @@ static void send_vulnerabilities(struct kernel *kernel)
 		if (entry->d_name[0] == '.' || read_file(path, line, sizeof(line)) < 0)
 			continue;
 		line[strcspn(line, "\n")] = '\0';
-		report_u8(&kernel->report, REPORT_FACT_VULNERABILITY);
-		report_text(&kernel->report, entry->d_name);
-		report_bytes(&kernel->report, line, strlen(line));
-		report_send(&kernel->report, REPORT_FACT);
+		send_fact(kernel, REPORT_FACT_VULNERABILITY, entry->d_name, line, strlen(line));
 		count++;
 	}
 	if (folder)
@@ -363,7 +428,8 @@ void kernel_report(const struct selftest_platform *platform)
 	report_u32(&kernel->report, platform->misc_enable);
 	report_send(&kernel->report, REPORT_START);
 	cpuid_report(&kernel->report, dispatch_cpuid_instruction, NULL);
-	send_flags(kernel);
+	send_cpuinfo(kernel);
+	send_options(kernel);
 	send_vulnerabilities(kernel);
 	fault = send_routines(kernel);
 	if (fault)

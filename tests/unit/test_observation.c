@@ -325,6 +325,12 @@ START_TEST(a_kernel)
 	FRAME(&stream, REPORT_FACT, 0,
 	      "\x02\x00"
 	      "ff81:0.5f,,");
+	FRAME(&stream, REPORT_FACT, 0,
+	      "\x03\x00"
+	      "spectre_v2=ibrs\x07");
+	FRAME(&stream, REPORT_FACT, 0,
+	      "\x04\x00"
+	      "0x2007006");
 	report_feed(reader, stream.bytes, stream.length);
 	ck_assert_uint_eq(report_cpu(reader, 0)->malformed, 0);
 	kernel = report_cpu(reader, 0)->kernel;
@@ -342,6 +348,8 @@ START_TEST(a_kernel)
 	ck_assert_str_eq(kernel->vulnerabilities[0].name, "mds");
 	ck_assert_str_eq(kernel->vulnerabilities[0].text, "Not affected\\x1b");
 	ck_assert_str_eq(kernel->symbols, "ff81:0.5f,,");
+	ck_assert_str_eq(kernel->options, "spectre_v2=ibrs\\x07");
+	ck_assert_str_eq(kernel->microcode, "0x2007006");
 	report_reader_free(reader);
 }
 END_TEST
@@ -447,7 +455,7 @@ static const struct lie {
 	LIE(REPORT_ROUTINE, "\0\0\0\0\0\0\0\0\x02x"), /* a name beyond the frame */
 	LIE(REPORT_ROUTINE, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01xyz"), /* past the last address */
 	LIE(REPORT_CALLS, "\x01x\x01\x00"),				/* half a number */
-	LIE(REPORT_FACT, "\x03\x01x"),					/* no such fact */
+	LIE(REPORT_FACT, "\x05\x01x"),					/* no such fact */
 	LIE(REPORT_FACT, ""),
 	LIE(REPORT_FACT, "\x02\x00"
 			 "81:0.5f panic=0"), /* words of another kind */
