@@ -2,6 +2,7 @@
 /* harness/cpu, readers: every format, the dirt of pastes, what is cut off, and a corpus of real
  * files. */
 #include <check.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -682,11 +683,305 @@ START_TEST(half_a_register_is_none)
 }
 END_TEST
 
-/* --- lists of flags --- */
+/* --- capitals, wraps, empty lines, whole documents --- */
+
+/* As hard as a mailer breaks it. */
+static char *fold(const char *text, size_t width)
+{
+	struct text out = { 0 };
+
+	for (size_t column = 0; *text; text++) {
+		if (column == width && *text != '\n')
+			text_add(&out, "\n", 1), column = 0;
+		text_add(&out, text, 1);
+		column = *text == '\n' ? 0 : column + 1;
+	}
+	return out.bytes;
+}
+
+static char *capitals(const char *text)
+{
+	char *copy = xstrdup(text);
+
+	for (char *c = copy; *c; c++)
+		*c = (char)toupper((unsigned char)*c);
+	return copy;
+}
+
+#define QMP                                                                                        \
+	"{\n  \"return\": {\n    \"model\": {\n      \"name\": \"max\"\n    }\n  }\n}\n\n"         \
+	"{\n  \"return\": {\n    \"model\": {\n      \"name\": \"base\",\n      \"props\": {\n"    \
+	"        \"vendor\": \"GenuineIntel\",\n        \"family\": 6,\n        \"model\": 85,\n"  \
+	"        \"stepping\": 7,\n        \"level\": 22,\n        \"model-id\": \"Some Xeon\",\n" \
+	"        \"erms\": true,\n        \"clwb\": true,\n        "                               \
+	"\"vmx-entry-load-perf-global-ctrl\": "                                                    \
+	"false,\n        \"clzero\": false\n      }\n    }\n  }\n}\n"
+
+#define CPU_XML                                                                                \
+	"<cpu mode='custom' match='exact' check='partial'>\n"                                  \
+	"  <model fallback='forbid'>Skylake-Server-IBRS</model><vendor>Intel</vendor>\n"       \
+	"  <!-- what the guest's kernel needs -->\n"                                           \
+	"  <topology sockets='1' dies='1' cores='2' threads='1'/><maxphysaddr mode='emulate' " \
+	"bits='46'/>\n"                                                                        \
+	"  <feature policy='require' name='erms'/><feature policy='disable' name='clwb'/>\n"   \
+	"  <feature policy='force' name='clflushopt'/></cpu>\n"
+
+static const struct {
+	const char *text, *bits, *vendor, *model;
+} documents[] = {
+	{ QMP, "erms=1 clwb=1 clzero=0 fsrm=?", "GenuineIntel", NULL },
+	{ CPU_XML, "erms=1 clwb=0 clflushopt=1 fsrm=?", "GenuineIntel", "Skylake-Server-IBRS" },
+	{ "[{\"vendor\": \"AuthenticAMD\", \"leaves\": [{\"leaf\": 0, \"subleaf\": 0, \"eax\": 7, "
+	  "\"ebx\": 1752462657, \"ecx\": 1145913699, \"edx\": 1769238117}, {\"leaf\": 1, "
+	  "\"subleaf\": 0, \"eax\": 8392466, \"ebx\": 0, \"ecx\": 0, \"edx\": 0}, {\"leaf\": 7, "
+	  "\"subleaf\": 0, \"eax\": 0, \"ebx\": 512, \"ecx\": 0, \"edx\": 0}]}]\n",
+	  "erms=1 clwb=0 fsrs=0 sse2=0", "AuthenticAMD", NULL },
+	{ "<cpudata arch='x86'>\n"
+	  "<cpuid eax_in='0x0' ecx_in='0x0' eax='0x7' ebx='0x756e6547' ecx='0x6c65746e' "
+	  "edx='0x49656e69'/>\n<cpuid eax_in='0x1' ecx_in='0x0' eax='0x306c3' ebx='0x0' "
+	  "ecx='0x0' edx='0x0'/>\n<cpuid eax_in='0x7' ecx_in='0x0' eax='0x0' ebx='0x200' "
+	  "ecx='0x0' edx='0x0'/>\n</cpudata>\n",
+	  "erms=1 clwb=0 fsrs=0", "GenuineIntel", NULL },
+};
+
+static bool check_document(const char *text, int i, const char *warning)
+{
+	struct dump dump;
+	bool warned;
+
+	read_good(&dump, text);
+	check_bits(&dump, documents[i].bits);
+	ck_assert_str_eq(dump.cpus[0].cpu.vendor, documents[i].vendor);
+	ck_assert_int_eq(dump_identity(&dump, NULL), 0);
+	if (documents[i].model)
+		ck_assert_int_eq(strcasecmp(dump.cpus[0].cpu.libvirt_model, documents[i].model), 0);
+	warned = warns(&dump, warning);
+	dump_free(&dump);
+	return warned;
+}
+
+START_TEST(documents_in_other_clothes)
+{
+	static const char words[] = "wrapped: broken words are read as one";
+	static const size_t widths[] = { 40, 60, 72, 80 };
+	CLEANUP_FREE char *loud = capitals(documents[_i].text);
+
+	ck_assert(!check_document(documents[_i].text, _i, words));
+	ck_assert(check_document(loud, _i, "names are read without regard to capitals"));
+	for (size_t i = 0; i < 4; i++) {
+		CLEANUP_FREE char *folded = fold(documents[_i].text, widths[i]);
+		CLEANUP_FREE char *both = fold(loud, widths[i]);
+		/* Between two words there is nothing to mend. */
+		bool warned = check_document(folded, _i, words);
+
+		ck_assert(warned || i);
+		ck_assert_int_eq(check_document(both, _i, words), warned);
+	}
+}
+END_TEST
+
+START_TEST(capitals_that_are_lost)
+{
+	struct error err = { 0 };
+	struct dump dump;
+
+	/* A model's name is libvirt's, in whatever letters. */
+	struct cpu_list models = { 0 };
+	struct cpu *model = cpu_list_add(&models);
+
+	model->libvirt_model = xstrdup("Made-Up");
+	read_good(&dump, "<CPU><MODEL>MADE-UP</MODEL></CPU>");
+	dump_lay_over_model(&dump.cpus[0].cpu, &models);
+	ck_assert_str_eq(dump.cpus[0].cpu.libvirt_model, "Made-Up");
+	cpu_list_free(&models);
+	dump_free(&dump);
+	/* A vendor that is nobody's has letters that nobody knows; what is known of old is known.
+	 */
+	read_good(&dump, "VENDOR_ID : EXAMPLECHIPS\nCPU FAMILY : 6\nMODEL : 90\nFLAGS : FPU LM\n");
+	ck_assert(!dump.cpus[0].vendor_known);
+	ck_assert(warns(&dump, "vendor 'EXAMPLECHIPS' is no known one, and its capitals are not "
+			       "sure: unknown"));
+	ck_assert_int_eq(dump_identity(&dump, &err), -1);
+	ck_assert_ptr_nonnull(strstr(err.text, "vendor missing in this /proc/cpuinfo"));
+	dump_free(&dump);
+	read_good(&dump, "vendor_id : examplechips\ncpu family : 6\nmodel : 90\nflags : fpu lm\n");
+	ck_assert(!dump.cpus[0].vendor_known);
+	dump_free(&dump);
+	read_good(&dump, "VENDOR_ID : CYRIXINSTEAD\nCPU FAMILY : 6\nMODEL : 2\nFLAGS : FPU\n");
+	ck_assert_str_eq(dump.cpus[0].cpu.vendor, "CyrixInstead");
+	dump_free(&dump);
+	read_good(&dump, "MACHDEP.CPU.VENDOR: GENUINEINTEL\nMACHDEP.CPU.MODEL: 60\n"
+			 "MACHDEP.CPU.FEATURES: FPU SSE2\n");
+	ck_assert_uint_eq(dump.cpus[0].cpu.family, 6); /* Intel's, as every Mac's */
+	ck_assert(dump.cpus[0].cpu.identity_known);
+	dump_free(&dump);
+}
+END_TEST
+
+/* <model vendor_id> is what the guest sees; <vendor> is asked of the host. */
+START_TEST(a_vendor_of_a_definition)
+{
+	CLEANUP_TEXT struct text text = { 0 };
+	struct dump dump;
+
+	read_good(&dump, "<cpu><model vendor_id='MadeUpVendor'>Made-Up</model><vendor>AMD</vendor>"
+			 "<signature family='6' model='60'/></cpu>");
+	ck_assert_str_eq(dump.cpus[0].cpu.vendor, "MadeUpVendor");
+	ck_assert_uint_eq(dump.cpus[0].cpu.model, 60);
+	dump_free(&dump);
+	read_good(&dump,
+		  "<cpu><model vendor_id='MadeUp'>Made-Up</model><vendor>AMD</vendor></cpu>");
+	ck_assert(!dump.cpus[0].vendor_known);
+	ck_assert(warns(&dump, "a vendor has 12 characters, this one has not"));
+	dump_free(&dump);
+	/* The tag that is cut may have lost digits: nothing of it is taken. */
+	text_addf(&text, "<cpu><model>Made-Up</model>");
+	for (int i = 0; i < 40; i++)
+		text_addf(&text, "<feature policy='require' name='erms'/>\n");
+	text_addf(&text, "<signature family='6' model='6");
+	read_good(&dump, text_string(&text));
+	check_bits(&dump, "erms=1");
+	ck_assert(!dump.cpus[0].model_known);
+	ck_assert(warns(&dump, "the XML is cut off or damaged"));
+	dump_free(&dump);
+}
+END_TEST
+
+START_TEST(empty_lines_in_a_leaf)
+{
+	struct dump dump;
+
+	read_good(&dump,
+		  "TEST_F(CpuidX86Test, HSW) {\n\n"
+		  "      {{0x00000000, 0},\n\n       Leaf{0x0000000D, 0x756E6547, 0x6C65746E, "
+		  "0x49656E69}},\n\n      {{0x1, 0},\n\n       Leaf{0x000306C3, 0x00100800, "
+		  "0x7FFAFBBF, 0xBFEBFBFF}},\n\n");
+	check_identity(&dump, "GenuineIntel", 6, 60, 3);
+	ck_assert(warns(&dump, "line 3: wrapped: read together with line 5"));
+	ck_assert(warns(&dump, "line 7: wrapped: read together with line 9"));
+	dump_free(&dump);
+}
+END_TEST
+
+/* --- what a loss between two lines leaves: a line that names it --- */
 
 #define CPUINFO(flags, rest)                                                           \
 	"processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\n" \
 	"model name\t: Some Xeon\nstepping\t: 8\ncpuid level\t: 32\nflags\t\t: " flags "\n" rest
+
+#define LIBCPUID(middle)                                              \
+	"basic_cpuid[0]=00000005 756e6547 6c65746e 49656e69\n"        \
+	"basic_cpuid[1]=000306c3 00100800 7ffafbbf bfebfbff\n"        \
+	"basic_cpuid[2]=00000000 00000000 00000000 00000000\n" middle \
+	"basic_cpuid[5]=00000000 00000000 00000000 00000000\n"        \
+	"ext_cpuid[0]=80000001 00000000 00000000 00000000\n"          \
+	"ext_cpuid[1]=00000000 00000000 00000000 00000000\n"
+#define CSV_HEAD "0, 0, 7, 1970169159, 1818588270, 1231384169\n"
+#define DARWIN_HEAD                                                                        \
+	"machdep.cpu.vendor: GenuineIntel\nmachdep.cpu.model: 60\nmachdep.cpu.family: 6\n" \
+	"machdep.cpu.stepping: 3\nmachdep.cpu.features: "
+#define DARWIN_TAIL \
+	"\nmachdep.cpu.leaf7_features: ERMS\nmachdep.cpu.extfeatures: EM64T\nmachdep.x: 1\n"
+#define FIRECRACKER(modifiers)                                                         \
+	"{\"cpuid_modifiers\": [{\"leaf\": \"0x7\", \"subleaf\": \"0x0\", \"flags\": " \
+	"1, " modifiers "}]}"
+
+static const struct {
+	const char *text, *warning; /* NULL: none of losses */
+} losses[] = {
+	{ LIBCPUID("basic_cpuid[4]=00000000 00000000 00000000 00000000\n"), NULL },
+	{ LIBCPUID(""), "lost from the arrays, so unknown: leaves 0x4" },
+	{ ZERO ONE "CPUID 00000004: 00000121-01C0003F-0000003F-00000000 [SL 00]\n",
+	  "the list of caches, 1 there, is not whole, or does not show its end" },
+	{ ZERO ONE "CPUID 00000004: 00000121-01C0003F-0000003F-00000000 [SL 00]\n"
+		   "CPUID 00000004: 00000122-01C0003F-0000003F-00000000 [SL 01]\n",
+	  "the list of caches, 2 there, is not whole, or does not show its end" },
+	{ CSV_HEAD "1, 0, 198339, 1050624, 532341759, 395049983\n",
+	  "leaf 0x1 is the last one, and not the highest: edx may be cut, so unknown" },
+	{ FIRECRACKER(
+		  "\"modifiers\": [{\"register\": \"edz\", \"bitmap\": "
+		  "\"0b00000000000000000000000000000000\"}, {\"register\": \"eax\", \"bitmap\": "
+		  "\"0b00000000000000000000000000000000\"}]"),
+	  "leaf 0x7: a pattern without its register" },
+	{ FIRECRACKER(
+		  "\"modifierz\": []}, {\"leaf\": \"0x6\", \"subleaf\": \"0x0\", \"modifiers\": "
+		  "[{\"register\": \"eax\", \"bitmap\": "
+		  "\"0b00000000000000000000000000000000\"}]"),
+	  "leaf 0x7: no list of registers" },
+	{ "<cpu><model>X</model><feature policy='require' nzme='erms'/></cpu>",
+	  "a feature without a name" },
+	{ "<cpu><model>X</model><feazure policy='require' name='erms'/></cpu>",
+	  "an element that looks like a feature: unknown" },
+	{ "<cpu><model>X</model><feature polizy='require' name='erms'/></cpu>",
+	  "a feature without a policy: unknown" },
+	{ "<cpu><model>X</model><signature fzmily='6' model='60'/></cpu>",
+	  "a signature without family or model: unknown" },
+	{ "<cpu><model>X</model><counter name='tsc' frequency='1'/></cpu>", NULL },
+	{ DARWIN_HEAD "FPU SSE SSE2" DARWIN_TAIL, NULL },
+	{ DARWIN_HEAD "FPU SSE SSE" DARWIN_TAIL,
+	  "flag 'SSE' is there twice: one of them may be a piece of another" },
+	{ DARWIN_HEAD "FPU S?E SSE2" DARWIN_TAIL, "flags that are unknown, or damaged: S?E" },
+	{ DARWIN_HEAD "FPU NX" DARWIN_TAIL, "flags that are unknown, or damaged: NX" },
+	{ DARWIN_HEAD "FPU SSE2\n", "nothing shows that this list of flags is whole" },
+	{ DARWIN_HEAD "FPU SSE2\n", "1 of the lists features, leaf7_features and extfeatures" },
+	{ CPUINFO("fpu lm fzrm cpuid", "bugs\t\t: x\n"),
+	  "flag 'fzrm' is one that Linux never names: it may be another, damaged" },
+	{ "vendor_id : AuthenticAMD\ncpu family : 25\nmodel : 1\nflags : fpu lm\nbugs : x\n",
+	  "lines that are not there, so unknown: 'cpuid level', 'clflush size', 'address sizes'" },
+	{ "  Origin=\"GenuineIntel\"  Id=0x306c3  Family=0x6  Model=0x3c  Stepping=3\n"
+	  "  Features=0xbfebfbff<FPU>\n  AMD Features=0x2c100800<LM>\n",
+	  "words that are zero or lost, so unknown: 'Features2'," },
+	{ "  Origin=\"GenuineIntel\"  Id=0x30?c3  Family=0x6  Model=0x3c  Stepping=3\n"
+	  "  Features=0xbfebfbff<FPU>\n",
+	  "Id is cut off, damaged or not there: the signature is put together from Family, Model, "
+	  "Stepping" },
+	{ "CPU 0:\n   vendor_id = \"GenuineIntel\"\n   version information (1/eax):\n"
+	  "      (family synth)  = 0x6 (6)\n      (model synth)   = 0x3c (60)\n"
+	  "   feature information (1/edx):\n      SSE2 extensions = true\n",
+	  "lines that are not there or damaged, so unknown: (CLFLUSH line size)" },
+	{ "{\"return\": {\"model\": {\"props\": {\"vendor\": \"GenuineIntel\", \"family\": 6, "
+	  "\"model\": 85, \"stepping\": 7, \"erms\": true}}}}",
+	  "no level: unknown" },
+	{ "vendor_id : Genuine ntel\ncpu family : 6\nmodel : 60\nflags : fpu lm\n",
+	  "the vendor is damaged: unknown" },
+	{ ZERO ONE, "not there, or not whole, so unknown: leaves 0x6 0x7 0xd 0x2 0x4 0x80000000" },
+};
+
+START_TEST(a_loss_is_named)
+{
+	static const char *const all[] = { "lost from the arrays",   "without a name",
+					   "looks like a feature",   "is there twice",
+					   "unknown, or damaged:",   "of the lists features",
+					   "list of flags is whole", "no list of registers" };
+	struct dump dump;
+
+	read_good(&dump, losses[_i].text);
+	if (losses[_i].warning)
+		ck_assert_msg(warns(&dump, losses[_i].warning), "no '%s', but '%s'",
+			      losses[_i].warning, dump.warning_count ? dump.warnings[0] : "");
+	for (size_t i = 0; !losses[_i].warning && i < sizeof(all) / sizeof(all[0]); i++)
+		ck_assert_msg(!warns(&dump, all[i]), "a whole text, and '%s'", all[i]);
+	dump_free(&dump);
+}
+END_TEST
+
+START_TEST(the_thermal_sensor_was_called_dts)
+{
+	struct dump dump;
+
+	read_good(&dump, CPUINFO("fpu dts acpi lm pln pts dts", "bugs\t\t: x\n"));
+	check_bits(&dump, "dts=1 dtherm=1 pln=1");
+	ck_assert(!warns(&dump, "is there twice"));
+	dump_free(&dump);
+	/* Without the sensor's neighbour it is a piece of another name. */
+	read_good(&dump, CPUINFO("fpu dts acpi lm dts", "bugs\t\t: x\n"));
+	check_bits(&dump, "dts=1 dtherm=?");
+	ck_assert(warns(&dump, "flag 'dts' is there twice"));
+	dump_free(&dump);
+}
+END_TEST
+
+/* --- lists of flags --- */
 
 #define ORDERED                                                                            \
 	"fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov mmx fxsr sse sse2 " \
@@ -1213,6 +1508,12 @@ Suite *suite_dump(void)
 	tcase_add_loop_test(dirt, encodings, 0, 5);
 	tcase_add_test(dirt, wrapped_lines);
 	tcase_add_test(dirt, half_a_register_is_none);
+	tcase_add_loop_test(dirt, documents_in_other_clothes, 0, COUNT(documents));
+	tcase_add_test(dirt, capitals_that_are_lost);
+	tcase_add_test(dirt, a_vendor_of_a_definition);
+	tcase_add_test(dirt, empty_lines_in_a_leaf);
+	tcase_add_loop_test(dirt, a_loss_is_named, 0, COUNT(losses));
+	tcase_add_test(dirt, the_thermal_sensor_was_called_dts);
 	tcase_add_loop_test(dirt, lists_of_flags, 0, COUNT(lists));
 	tcase_add_test(dirt, blocks_of_cpuinfo);
 	suite_add_tcase(suite, dirt);
