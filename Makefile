@@ -111,9 +111,9 @@ $(B)/quirklab: $(LAB_OBJ) $(B)/libharness.a $(B)/libdispatch.a
 	$(call brief,LD)
 	$(Q)$(CC) -no-pie -o $@ $^ $(HOST_LIBS)
 
-# A program of the build tree finds the data beside itself.
+# A program of the build tree finds the data beside itself; that of a copied tree, the copy's.
 $(B)/cpu-models: | $(B)/flags
-	@ln -sfn $(CURDIR)/cpu-models $@
+	@ln -sfnr cpu-models $@
 
 # --- guests ---------------------------------------------------------------------------------------
 include images/bare/rules.mk

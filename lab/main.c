@@ -55,21 +55,35 @@ static const struct command *find_command(const char *name, struct error *err)
 	return NULL;
 }
 
+/* The status of a command whose output may not have arrived. */
+static int end(int status)
+{
+	struct error err = { 0 };
+	const bool flushed = fflush(stdout) == 0;
+	const char *why = flushed ? "a write failed" : strerror(errno);
+
+	if (flushed && !ferror(stdout))
+		return status;
+	error_set(&err, ERROR_LAB, "standard output: %s", why);
+	lab_fail(&err);
+	return status == STATUS_OK ? STATUS_LAB : status;
+}
+
 int main(int argc, char **argv)
 {
 	struct lab lab = { 0 };
 	struct error err = { 0 };
 	const struct command *command;
-	int first, status;
+	int first;
 
 	setlocale(LC_CTYPE, "");
 	first = options_parse(lab_global_options, false, argc, argv, global_option, &lab, &err);
 	if (first == OPTIONS_HELP) {
 		help();
-		return STATUS_OK;
+		return end(STATUS_OK);
 	}
 	if (first < 0)
-		return lab_stop(NULL, first, &err);
+		return end(lab_stop(NULL, first, &err));
 	if (first == argc) {
 		error_set(&err, ERROR_INPUT, "a command is missing: 'quirklab --help' lists them");
 		return lab_fail(&err);
@@ -77,11 +91,5 @@ int main(int argc, char **argv)
 	command = find_command(argv[first], &err);
 	if (!command)
 		return lab_fail(&err);
-	status = command->run(&lab, command, argc - first, argv + first);
-	if (fflush(stdout) || ferror(stdout)) {
-		error_set(&err, ERROR_LAB, "standard output: %s", strerror(errno));
-		lab_fail(&err);
-		status = status == STATUS_OK ? STATUS_LAB : status;
-	}
-	return status;
+	return end(command->run(&lab, command, argc - first, argv + first));
 }

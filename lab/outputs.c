@@ -4,18 +4,20 @@
 
 #include <errno.h>
 #include <libgen.h>
+#include <stdio_ext.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/util/cleanup.h"
+#include "harness/util/file.h"
 #include "lab/terminal.h"
 
 struct outputs {
 	struct {
 		struct reporter *reporter;
-		FILE *file; /* to be closed; NULL: standard output */
-		const char *path;
+		FILE *file;
+		const char *path; /* NULL: standard output */
 	} reports[OUTPUTS_MAX + 1];
 	size_t count;
 	enum report_format on_stdout;
@@ -42,6 +44,38 @@ int output_check(const char *option, const char *path, struct error *err)
 	return 0;
 }
 
+FILE *output_open(const char *path, struct error *err)
+{
+	FILE *file;
+	int fd;
+
+	if (!path)
+		return stdout;
+	fd = file_create(path, err);
+	if (fd < 0) {
+		error_prefix(err, "--output: %s", path);
+		return NULL;
+	}
+	file = fdopen(fd, "w");
+	if (!file) {
+		error_set(err, ERROR_LAB, "--output: %s: %s", path, strerror(errno));
+		close(fd);
+	}
+	return file;
+}
+
+int output_close(FILE *file, const char *path, int written, struct error *err)
+{
+	if (file != stdout && fclose(file) && written == 0)
+		return error_set(err, ERROR_LAB, "%s: %s", path, strerror(errno));
+	if (file == stdout && written < 0) {
+		/* It is told once; what is left would fail, and be told, again. */
+		__fpurge(stdout);
+		clearerr(stdout);
+	}
+	return written;
+}
+
 int outputs_check(const struct run_options *options, struct error *err)
 {
 	for (size_t i = 0; i < options->output_count; i++)
@@ -55,7 +89,7 @@ static void add(struct outputs *outputs, const struct report_options *options, F
 {
 	outputs->reports[outputs->count].file = file;
 	outputs->reports[outputs->count].path = path;
-	outputs->reports[outputs->count++].reporter = reporter_open(options, file ? file : stdout);
+	outputs->reports[outputs->count++].reporter = reporter_open(options, file);
 }
 
 struct outputs *outputs_open(const struct run_options *options, const struct report_options *about,
@@ -70,18 +104,14 @@ struct outputs *outputs_open(const struct run_options *options, const struct rep
 	for (size_t i = 0; i <= options->output_count; i++) {
 		bool extra = i == options->output_count;
 		const char *path = extra ? NULL : options->outputs[i].path;
-		FILE *file = NULL;
+		FILE *file;
 
 		if (extra && (has_stdout || options->quiet))
 			break;
-		if (path) {
-			file = fopen(path, "we");
-			if (!file) {
-				error_set(err, ERROR_INPUT, "--output: %s: %s", path,
-					  strerror(errno));
-				outputs_close(outputs, &outputs->summary, NULL);
-				return NULL;
-			}
+		file = output_open(path, err);
+		if (!file) {
+			outputs_close(outputs, &outputs->summary, NULL);
+			return NULL;
 		}
 		report.format = !extra		       ? options->outputs[i].format
 				: terminal.interactive ? FORMAT_TABLE
@@ -142,15 +172,13 @@ int outputs_close(struct outputs *outputs, struct summary *summary, struct error
 	outputs->summary.seconds = summary->seconds;
 	for (size_t i = 0; i < outputs->count; i++) {
 		struct error one = { 0 };
-		FILE *file = outputs->reports[i].file;
+		const char *path = outputs->reports[i].path;
+		int result = reporter_close(outputs->reports[i].reporter, &outputs->summary, &one);
 
-		told = told || (!file && !is_closed_format(outputs->on_stdout));
-		if (reporter_close(outputs->reports[i].reporter, &outputs->summary, &one) < 0 &&
+		told = told || (!path && !is_closed_format(outputs->on_stdout));
+		if (output_close(outputs->reports[i].file, path, result, &one) < 0 &&
 		    first.kind == ERROR_NONE)
 			first = one;
-		if (file && fclose(file) && first.kind == ERROR_NONE)
-			error_set(&first, ERROR_LAB, "%s: %s", outputs->reports[i].path,
-				  strerror(errno));
 	}
 	*summary = outputs->summary;
 	if (!told && outputs->count) {

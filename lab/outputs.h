@@ -9,6 +9,11 @@ struct outputs;
 
 /* Whether the file of an option can be written, without writing it. NULL: standard output. */
 int output_check(const char *option, const char *path, struct error *err);
+/* Opens where a report of --output goes: path, or standard output (NULL). */
+FILE *output_open(const char *path, struct error *err);
+/* Closes it, where it is no standard output. written: what the report's writer returned, with err
+ * set where that is -1. Returns 0, or -1 where the report is not whole. */
+int output_close(FILE *file, const char *path, int written, struct error *err);
 /* Whether every file that was asked for can be written, without writing it. */
 int outputs_check(const struct run_options *options, struct error *err);
 /* Opens the reports of a run; without one on standard output, the default. about: its cells, its

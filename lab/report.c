@@ -58,16 +58,12 @@ static int write_run(const struct run_options *options, const struct merged_run 
 static int write_comparison(const struct output_request *request, const struct merge *merge,
 			    const struct change *changes, size_t count, struct error *err)
 {
-	FILE *file = request->path ? fopen(request->path, "we") : stdout;
-	int result;
+	FILE *file = output_open(request->path, err);
 
 	if (!file)
-		return error_set(err, ERROR_INPUT, "--output: %s: %s", request->path,
-				 strerror(errno));
-	result = compare_write(request->format, file, merge, changes, count, err);
-	if (file != stdout && fclose(file) && result == 0)
-		result = error_set(err, ERROR_LAB, "%s: %s", request->path, strerror(errno));
-	return result;
+		return -1;
+	return output_close(file, request->path,
+			    compare_write(request->format, file, merge, changes, count, err), err);
 }
 
 static int compare(struct run_options *options, const struct merge *merge, struct error *err)

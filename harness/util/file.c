@@ -7,16 +7,20 @@
 #include <ftw.h>
 #include <linux/magic.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "harness/util/cleanup.h"
+#include "harness/util/clock.h"
 #include "harness/util/text.h"
 
 #define PIPE_PATIENCE 5 /* seconds */
+#define PIPE_TICK_US  50000
 
 /* A pipe that has a name may have no writer, ever. One of a shell's <(COMMAND) always has. */
 static int await_writer(int fd, struct error *err)
@@ -36,6 +40,14 @@ static int await_writer(int fd, struct error *err)
 			 PIPE_PATIENCE);
 }
 
+/* Where somebody may type or paste, and what is empty. Others have no end, or none soon. */
+static bool is_odd_device(int fd, const struct stat *st)
+{
+	if (S_ISCHR(st->st_mode))
+		return !isatty(fd) && st->st_rdev != makedev(1, 3); /* /dev/null */
+	return S_ISBLK(st->st_mode);
+}
+
 int file_open(const char *path, struct error *err)
 {
 	/* Without O_NONBLOCK the open of such a pipe would wait for its writer. */
@@ -47,13 +59,38 @@ int file_open(const char *path, struct error *err)
 		return error_set(err, ERROR_INPUT, "%s", strerror(errno));
 	if (S_ISDIR(st.st_mode))
 		return error_set(err, ERROR_INPUT, "is a folder, a file was expected");
+	if (is_odd_device(fd, &st))
+		return error_set(err, ERROR_INPUT, "is a device, a file was expected");
 	if (S_ISFIFO(st.st_mode) && await_writer(fd, err) < 0)
 		return -1;
-	if (fcntl(fd, F_SETFL, 0) < 0)
+	/* Some of /proc wait as a pipe does, but pass for files: of those a read fails. */
+	if (!S_ISREG(st.st_mode) && fcntl(fd, F_SETFL, 0) < 0)
 		return error_set(err, ERROR_INPUT, "%s", strerror(errno));
 	opened = fd;
 	fd = -1;
 	return opened;
+}
+
+int file_create(const char *path, struct error *err)
+{
+	const double until = clock_seconds() + PIPE_PATIENCE;
+	struct stat st;
+	int fd;
+
+	while ((fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+			  0666)) < 0 &&
+	       errno == ENXIO && stat(path, &st) == 0 && S_ISFIFO(st.st_mode)) {
+		if (clock_seconds() > until)
+			return error_set(err, ERROR_INPUT, "a pipe that nobody has read for %d s",
+					 PIPE_PATIENCE);
+		usleep(PIPE_TICK_US);
+	}
+	if (fd >= 0 && fcntl(fd, F_SETFL, 0) == 0)
+		return fd;
+	error_set(err, ERROR_INPUT, "%s", strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }
 
 int file_read(const char *path, size_t most, char **bytes, size_t *length, struct error *err)
@@ -61,15 +98,21 @@ int file_read(const char *path, size_t most, char **bytes, size_t *length, struc
 	CLEANUP_FD int fd = file_open(path, err);
 	CLEANUP_TEXT struct text text = { 0 };
 	char chunk[65536];
+	struct stat st;
 	ssize_t got;
 
 	if (fd < 0)
 		return error_prefix(err, "%s", path);
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > (off_t)most)
+		return error_set(err, ERROR_INPUT, "%s: larger than %zu bytes", path, most);
 	while ((got = read(fd, chunk, sizeof(chunk))) != 0) {
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return error_set(err, ERROR_INPUT, "%s: %s", path, strerror(errno));
+			return error_set(err, ERROR_INPUT, "%s: %s", path,
+					 errno == EAGAIN ? "a read would wait for what comes next, "
+							   "a file was expected"
+							 : strerror(errno));
 		if (text.length + (size_t)got > most)
 			return error_set(err, ERROR_INPUT, "%s: larger than %zu bytes", path, most);
 		text_add(&text, chunk, (size_t)got);

@@ -6,9 +6,14 @@
 #include <stddef.h>
 #include "harness/util/error.h"
 
-/* Opens PATH, no folder, to read. A named pipe into which nobody writes within seconds is an error:
- * it would be waited for without end. The message does not name the path. */
+/* Opens PATH, neither folder nor device (but a terminal or /dev/null), to read. A named pipe into
+ * which nobody writes within seconds is an error: it would be waited for without end. A read of
+ * what is in /proc and would wait fails with EAGAIN. The message does not name the path. */
 int file_open(const char *path, struct error *err);
+
+/* Opens PATH to write, emptied or made. A named pipe that nobody opens to read within seconds is an
+ * error. The message does not name the path. */
+int file_create(const char *path, struct error *err);
 
 /* Reads PATH whole, at most `most` bytes. *bytes is NUL-terminated and the caller frees it. */
 int file_read(const char *path, size_t most, char **bytes, size_t *length, struct error *err);

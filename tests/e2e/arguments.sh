@@ -121,8 +121,37 @@ for command in '' run replay list show cpuid cpuid-diff repro doctor; do
 done
 exits 0 "the version" --version
 check "it is one line" lines 1 out
-# A full device for standard output must not look like success.
-status=0
-quirklab list cpus >/dev/full 2>err || status=$?
-check "standard output is full: exit status 3" [ $status = 3 ]
+# A full device for standard output must not look like success. It is told once.
+full()
+{
+	local status=0
+
+	quirklab "$@" >/dev/full 2>err </dev/null || status=$?
+	grep -v '^[0-9]* cells\?: ' err >told || :
+	check "standard output is full: exit status 3: $1" [ $status = 3 ]
+	check "one line says so: $1" lines 1 told
+}
+
+full --help
+full list cpus
+full run --results full skylake-x
+full report full
+full report full -o html
+cp -r full full2
+full report full full2
+# What would be read or written without end, or be waited for.
+for file in /dev/zero /dev/full; do
+	refused report $file
+	refused accept $file
+	refused cpuid $file
+	refused run --subject glibc --libc $file skylake-x
+done
+mkfifo pipe
+exits 2 "a report into a pipe that nobody reads" report full -o html:pipe
+check "one line says so" lines 1 err
+# A copy of the build tree has the copy's data: what accept writes is not the first tree's.
+mkdir -p "copy$B" "copy$top"
+cp -a "$B/cpu-models" "copy$B"
+cp -a "$top/cpu-models" "copy$top"
+check "the data of a copied tree" [ "$(readlink -f "copy$B/cpu-models")" = "$work/copy$top/cpu-models" ]
 finish

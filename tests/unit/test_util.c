@@ -250,15 +250,83 @@ START_TEST(file_read_says_what_is_wrong)
 }
 END_TEST
 
-/* Endless input must not be read for ever. */
+/* Endless input must not be read for ever: it may come through a pipe, but no device is opened. */
 START_TEST(file_read_is_bounded)
+{
+	CLEANUP_FREE char *pipe = in_folder("pipe");
+	CLEANUP_FREE char *expected = xasprintf("%s: larger than 1000000 bytes", pipe);
+	struct error err = { 0 };
+	char *bytes = NULL;
+	size_t length;
+	pid_t child;
+
+	ck_assert_int_eq(mkfifo(pipe, 0600), 0);
+	child = fork();
+	ck_assert_int_ge(child, 0);
+	if (!child) {
+		const char zeros[4096] = "";
+		int fd = open(pipe, O_WRONLY);
+
+		while (write(fd, zeros, sizeof(zeros)) > 0)
+			;
+		_exit(0);
+	}
+	ck_assert_int_eq(file_read(pipe, 1000000, &bytes, &length, &err), -1);
+	ck_assert_str_eq(err.text, expected);
+	ck_assert_int_eq(waitpid(child, NULL, 0), child);
+	ck_assert_int_eq(file_read("/dev/zero", 1000000, &bytes, &length, &err), -1);
+	ck_assert_int_eq(err.kind, ERROR_INPUT);
+	ck_assert_str_eq(err.text, "/dev/zero: is a device, a file was expected");
+	ck_assert_int_eq(file_read("/dev/null", 1000000, &bytes, &length, &err), 0);
+	ck_assert_uint_eq(length, 0);
+	free(bytes);
+}
+END_TEST
+
+/* The kernel's log passes for a file, and a read of it waits for the next message. */
+START_TEST(file_read_of_the_kernels_log_does_not_wait)
 {
 	struct error err = { 0 };
 	char *bytes = NULL;
 	size_t length;
 
-	ck_assert_int_eq(file_read("/dev/zero", 1000000, &bytes, &length, &err), -1);
-	ck_assert_str_eq(err.text, "/dev/zero: larger than 1000000 bytes");
+	if (access("/proc/kmsg", R_OK) < 0)
+		return; /* as an ordinary user, or in a container */
+	alarm(3);
+	ck_assert_int_eq(file_read("/proc/kmsg", 1 << 30, &bytes, &length, &err), -1);
+	ck_assert_ptr_eq(strstr(err.text, "/proc/kmsg: "), err.text);
+	alarm(0);
+}
+END_TEST
+
+/* A named pipe that is written to: whoever reads it may come late; without one nobody waits for
+ * ever. */
+START_TEST(file_create_of_a_pipe_needs_a_reader)
+{
+	CLEANUP_FREE char *path = in_folder("pipe");
+	struct error err = { 0 };
+	int fd, status = 0;
+	pid_t child;
+
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+	child = fork();
+	ck_assert_int_ge(child, 0);
+	if (!child) {
+		char bytes[8] = "";
+
+		usleep(200000);
+		fd = open(path, O_RDONLY);
+		_exit(fd < 0 || read(fd, bytes, sizeof(bytes)) != 4 || memcmp(bytes, "late", 4));
+	}
+	fd = file_create(path, &err);
+	ck_assert_msg(fd >= 0, "%s", err.text);
+	ck_assert_int_eq(write(fd, "late", 4), 4);
+	close(fd);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(file_create(path, &err), -1);
+	ck_assert_int_eq(err.kind, ERROR_INPUT);
+	ck_assert_str_eq(err.text, "a pipe that nobody has read for 5 s");
 }
 END_TEST
 
@@ -468,6 +536,7 @@ Suite *suite_util(void)
 	tcase_add_test(file, file_empty_is_a_string);
 	tcase_add_test(file, file_read_says_what_is_wrong);
 	tcase_add_test(file, file_read_is_bounded);
+	tcase_add_test(file, file_read_of_the_kernels_log_does_not_wait);
 	tcase_add_test(file, file_write_is_whole_or_not_at_all);
 	tcase_add_test(file, append_adds_at_the_end);
 	tcase_add_test(file, append_undoes_a_short_write);
@@ -479,6 +548,7 @@ Suite *suite_util(void)
 	tcase_set_timeout(pipes, 30);
 	tcase_add_checked_fixture(pipes, make_folder, remove_folder);
 	tcase_add_test(pipes, file_read_of_a_pipe_needs_a_writer);
+	tcase_add_test(pipes, file_create_of_a_pipe_needs_a_reader);
 	suite_add_tcase(suite, pipes);
 
 	tcase_add_test(paths, paths_override);
