@@ -323,7 +323,7 @@ const struct feature features[] = {
 	BIT(0x80000021, 0, EAX, 0, "no_nested_data_bp", NULL, NULL),
 	BIT(0x80000021, 0, EAX, 2, "lfence_rdtsc", NULL, NULL),
 	BIT(0x80000021, 0, EAX, 6, "null_sel_clr_base", NULL, NULL),
-	BIT(0x80000021, 0, EAX, 8, "autoibrs", NULL, NULL),
+	BIT(0x80000021, 0, EAX, 8, "autoibrs", NULL, NULL, .qemu_new = "auto-ibrs", .qemu_since = 8001),
 	BIT(0x80000021, 0, EAX, 9, "no_smm_ctl_msr", NULL, NULL),
 	BIT(0x80000021, 0, EAX, 27, "sbpb", NULL, NULL),
 	BIT(0x80000021, 0, EAX, 28, "ibpb_brtype", NULL, NULL),

@@ -55,6 +55,8 @@ struct cell_kernel {
 		uint32_t count; /* places of the kernel's text that call it */
 	} sites[CELL_FACTS_MAX];
 	size_t site_count;
+	char options[256];  /* of its command line, those that choose a mitigation; "" none */
+	char microcode[16]; /* revision; "" unsaid */
 	char boot[8]; /* short, full, both: short, and a full one showed the same; "" unsaid */
 };
 

@@ -198,5 +198,7 @@ struct cell_kernel *kernel_facts(const struct observed_kernel *kernel)
 		facts->sites[i].count = kernel->calls[i].count;
 	}
 	facts->site_count = kernel->calls_count;
+	memcpy(facts->options, kernel->options, sizeof(facts->options));
+	memcpy(facts->microcode, kernel->microcode, sizeof(facts->microcode));
 	return facts;
 }

@@ -154,6 +154,10 @@ static json_t *write_kernel(const struct cell_kernel *kernel)
 	json_object_set_new(out, "flags", words(kernel->flags));
 	json_object_set_new(out, "vulnerabilities", vulnerabilities);
 	json_object_set_new(out, "sites", sites);
+	if (*kernel->options)
+		json_object_set_new(out, "options", words(kernel->options));
+	if (*kernel->microcode)
+		json_object_set_new(out, "microcode", string(kernel->microcode));
 	if (*kernel->boot)
 		json_object_set_new(out, "boot", string(kernel->boot));
 	return out;
@@ -543,25 +547,25 @@ static void read_cpu(struct reader *reader, struct cell_result *result, json_t *
 	}
 }
 
-static void read_flags(struct reader *reader, struct cell_kernel *kernel, json_t *list)
+/* A list of words, as words() wrote it. */
+static void read_words(struct reader *reader, char *out, size_t room, json_t *from,
+		       const char *name)
 {
 	json_t *value;
 	size_t i, used = 0;
 
-	json_array_foreach(list, i, value)
+	json_array_foreach(get_list(reader, from, name), i, value)
 	{
 		const char *word = json_string_value(value);
 
-		if (!word || used + strlen(word) + 2 > sizeof(kernel->flags)) {
-			refuse(reader, "'flags' is no list of %zu bytes at most",
-			       sizeof(kernel->flags));
+		if (!word || used + strlen(word) + 2 > room) {
+			refuse(reader, "'%s' is no list of %zu bytes at most", name, room);
 			return;
 		}
 		if (used)
-			kernel->flags[used++] = ' ';
-		text_printable(kernel->flags + used, sizeof(kernel->flags) - used, word,
-			       strlen(word));
-		used += strlen(kernel->flags + used);
+			out[used++] = ' ';
+		text_printable(out + used, room - used, word, strlen(word));
+		used += strlen(out + used);
 	}
 }
 
@@ -571,7 +575,11 @@ static void read_kernel(struct reader *reader, struct cell_result *result, json_
 	const char *name;
 	json_t *value;
 
-	read_flags(reader, kernel, get_list(reader, from, "flags"));
+	read_words(reader, kernel->flags, sizeof(kernel->flags), from, "flags");
+	if (json_object_get(from, "options"))
+		read_words(reader, kernel->options, sizeof(kernel->options), from, "options");
+	if (json_object_get(from, "microcode"))
+		GET_STRING(reader, kernel->microcode, from, "microcode");
 	json_object_foreach(get_object(reader, from, "vulnerabilities"), name, value)
 	{
 		struct cell_fact *fact = &kernel->vulnerabilities[kernel->vulnerability_count];

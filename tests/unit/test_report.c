@@ -133,6 +133,8 @@ START_TEST(what_is_written_is_read_alike)
 			strcpy(result->kernel_seen->sites[0].name, "clear_page_erms");
 			result->kernel_seen->sites[0].count = 38;
 			result->kernel_seen->site_count = 1;
+			strcpy(result->kernel_seen->options, "mitigations=auto spectre_v2=off");
+			strcpy(result->kernel_seen->microcode, "0x1");
 			strcpy(result->kernel_seen->boot, "both");
 		}
 		record_write(&once, result);
@@ -141,8 +143,12 @@ START_TEST(what_is_written_is_read_alike)
 		ck_assert_str_eq(once.bytes, twice.bytes);
 		ck_assert_int_eq(read->verdict, verdict);
 		ck_assert_int_eq(read->kernel_seen != NULL, verdict == VERDICT_FAIL);
-		if (read->kernel_seen)
+		if (read->kernel_seen) {
 			ck_assert_str_eq(read->kernel_seen->boot, "both");
+			ck_assert_str_eq(read->kernel_seen->options,
+					 "mitigations=auto spectre_v2=off");
+			ck_assert_str_eq(read->kernel_seen->microcode, "0x1");
+		}
 		ck_assert_str_eq(read->picks[0].row, "skylake-x");
 		ck_assert(!read->picks[0].size_known);
 		cell_result_free(read);
