@@ -48,14 +48,12 @@ static bool is_odd_device(int fd, const struct stat *st)
 	return S_ISBLK(st->st_mode);
 }
 
-int file_open(const char *path, struct error *err)
+/* Refuses what is no file, and takes O_NONBLOCK back. */
+static int settle(int fd, struct error *err)
 {
-	/* Without O_NONBLOCK the open of such a pipe would wait for its writer. */
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct stat st;
-	int opened;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fstat(fd, &st) < 0)
 		return error_set(err, ERROR_INPUT, "%s", strerror(errno));
 	if (S_ISDIR(st.st_mode))
 		return error_set(err, ERROR_INPUT, "is a folder, a file was expected");
@@ -66,9 +64,20 @@ int file_open(const char *path, struct error *err)
 	/* Some of /proc wait as a pipe does, but pass for files: of those a read fails. */
 	if (!S_ISREG(st.st_mode) && fcntl(fd, F_SETFL, 0) < 0)
 		return error_set(err, ERROR_INPUT, "%s", strerror(errno));
-	opened = fd;
-	fd = -1;
-	return opened;
+	return 0;
+}
+
+int file_open(const char *path, struct error *err)
+{
+	/* Without O_NONBLOCK the open of such a pipe would wait for its writer. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	if (fd < 0)
+		return error_set(err, ERROR_INPUT, "%s", strerror(errno));
+	if (settle(fd, err) == 0)
+		return fd;
+	close(fd);
+	return -1;
 }
 
 int file_create(const char *path, struct error *err)

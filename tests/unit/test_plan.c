@@ -779,7 +779,7 @@ static void act_flags(struct report_reader *reader, uint16_t cpu, const char *fl
 {
 	uint8_t fact[48] = { REPORT_FACT_FLAGS, 0 };
 
-	memcpy(fact + 2, flags, strlen(flags));
+	snprintf((char *)fact + 2, sizeof(fact) - 2, "%s", flags);
 	feed(reader, REPORT_FACT, cpu, fact, (uint16_t)(2 + strlen(flags)));
 }
 

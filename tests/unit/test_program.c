@@ -141,9 +141,10 @@ static struct {
 } court;
 
 /* A persist line of one word at 0x10040, by movnti; STEPS follow. */
-#define PERSIST(STEPS)                                                                             \
-	"QL persist copy@8 returned 0x10040 8 0x10000 4096 1000:480fc307,0=0,1=0,2=0,3=0,4=0,5=0," \
-	"6=0,7=10040,8=0,9=0,a=0,b=0,c=0,d=0,e=0,f=0" STEPS
+#define PERSIST(STEPS)                                        \
+	("QL persist copy@8 returned 0x10040 8 0x10000 4096 " \
+	 "1000:480fc307,0=0,1=0,2=0,3=0,4=0,5=0,"             \
+	 "6=0,7=10040,8=0,9=0,a=0,b=0,c=0,d=0,e=0,f=0" STEPS)
 
 #define TABLE                                                         \
 	"vendor\tfamily\tmodel\tstepping\tname\tfill@4k\tmemset@4k\n" \
