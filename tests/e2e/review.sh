@@ -185,6 +185,7 @@ check "it is named" has 'does not do what it says.*: skylake-x$' err
 jq -c 'select(.cpu.name == "skylake-x") | .picks[0] |= (.says = "a\tb" | .does = "" | .verdict = "fail")' r/results.jsonl >odd.jsonl
 exits 2 "accept of what is no path" accept odd.jsonl
 mkfifo pipe
+# shellcheck disable=SC2016 # for the inner shell
 runs "a named pipe is waited for by nobody" timeout 30 sh -c '"$1" diff ./pipe; [ $? = 2 ]' - "$program"
 exits 2 "accept of no records" accept /dev/null
 check "it says so" has '/dev/null: no records: ' err
