@@ -64,6 +64,15 @@ static const char *vendor_find(const char *word)
 	return strlen(word) == 12 ? word : NULL;
 }
 
+/* One of ours, by either name. */
+static bool is_vendor(const char *word)
+{
+	for (size_t i = 0; i < VENDORS; i++)
+		if (!strcasecmp(word, vendors[i].word) || !strcasecmp(word, vendors[i].vendor))
+			return true;
+	return false;
+}
+
 static const char *vendor_near(const char *word)
 {
 	for (size_t i = 0; i < VENDORS; i++)
@@ -491,6 +500,10 @@ static int error_no_cpu(const char *head, const struct cpu_tables *tables, struc
 		near = looks_numeric(slash + 1) || strchr(slash, ':') ? vendor_near(word) : NULL;
 		return error_hint(err, what, near);
 	}
+	if (is_vendor(head))
+		return error_set(err, ERROR_INPUT,
+				 "'%s' is a vendor, no CPU: %s/FAMILY:MODEL was expected", word,
+				 word);
 	snprintf(what, sizeof(what), "no CPU '%s'", word);
 	return error_hint(err, what, model ? model : near);
 }

@@ -17,7 +17,7 @@
 
 #define PACKAGE_BYTES_MAX  (64UL << 20)	 /* libc6 has 3 MB */
 #define UNPACKED_BYTES_MAX (512UL << 20) /* 13 MB */
-#define ENTRIES_MAX	   65536
+#define ENTRIES_MAX	   20000	 /* 400 */
 
 /* Before 2.34 the names are links to a file beside them, libc-2.31.so and ld-2.31.so. */
 enum part { LIBRARY, LIBRARY_FILE, LOADER, LOADER_FILE, PARTS };
@@ -92,13 +92,18 @@ static int read_files(struct found *found, const struct blob *data, const char *
 	archive_read_support_format_tar(archive);
 	if (archive_read_open_memory(archive, data->bytes, data->length) != ARCHIVE_OK)
 		return damaged(path, archive, err);
-	for (size_t i = 0; i < ENTRIES_MAX; i++) {
+	for (size_t i = 0;; i++) {
 		la_int64_t size;
 		enum part part;
 
 		result = archive_read_next_header(archive, &entry);
 		if (result != ARCHIVE_OK && result != ARCHIVE_WARN)
 			break;
+		if (i == ENTRIES_MAX)
+			return error_set(err, ERROR_INPUT,
+					 "%s: holds more than %d files; a package of glibc was "
+					 "expected",
+					 path, ENTRIES_MAX);
 		/* Before it is unpacked: passing over an entry unpacks it too. */
 		size = archive_entry_size(entry);
 		unpacked += (uint64_t)size;

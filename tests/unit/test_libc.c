@@ -313,6 +313,19 @@ START_TEST(a_package_that_unpacks_to_much)
 }
 END_TEST
 
+START_TEST(a_package_of_too_many_files)
+{
+	size_t used;
+	struct archive *tar = tar_begin(archive_write_add_filter_gzip, &used);
+
+	for (unsigned i = 0; i < 20001; i++)
+		add_entry(tar, "./usr/share/doc/x", AE_IFREG, NULL, "text", 4);
+	tar_end(tar);
+	put_package("many.deb", "data.tar.gz", memory, used);
+	expect_error("many.deb", ": holds more than 20000 files; a package of glibc was expected");
+}
+END_TEST
+
 Suite *suite_libc(void);
 Suite *suite_libc(void)
 {
@@ -327,6 +340,7 @@ Suite *suite_libc(void)
 	tcase_add_test(tcase, packages);
 	tcase_add_test(tcase, packages_that_are_none);
 	tcase_add_test(tcase, a_package_that_unpacks_to_much);
+	tcase_add_test(tcase, a_package_of_too_many_files);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
