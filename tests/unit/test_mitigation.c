@@ -183,6 +183,43 @@ static const struct {
 	{ INTEL, 6, 0x6A, 6, "", "", "", "", "vulnerable", "not-affected", NULL, 0 },
 	/* A version before the first that there are rules for. */
 	{ INTEL, 6, 0x6A, 6, "", "", "", "retpoline", "", "", "5.10.0-30-amd64", 0 },
+	/* Rows that differ in the vendor alone. */
+	{ "Any vendor  ", 4, 1, 0, "", "", "", "retpoline", "not-affected", "not-affected", NULL,
+	  0 },
+	{ CENTAUR, 5, 1, 0, "", "", "", "retpoline", "not-affected", "not-affected", NULL, 0 },
+	{ INTEL, 5, 9, 0, "", "", "", "retpoline", "not-affected", "not-affected", NULL, 0 },
+	{ "Geode by NSC", 5, 4, 0, "", "", "", "retpoline", "not-affected", "not-affected", NULL,
+	  0 },
+	{ "Vortex86 SoC", 5, 2, 0, "", "", "", "retpoline", "not-affected", "not-affected", NULL,
+	  0 },
+	{ "Vortex86 SoC", 6, 0, 0, "", "", "", "retpoline", "not-affected", "not-affected", NULL,
+	  0 },
+	{ AMD, 5, 9, 0, "", "", "", "retpoline", "retpoline", "not-affected", NULL, 0 },
+	{ INTEL, 6, 0x6A, 6, "", "", "spectre_v2=retpoline,lfence", "retpoline", "lfence",
+	  "not-affected", NULL, 0 },
+	{ HYGON, 24, 0, 1, "", "", "spectre_v2=retpoline,lfence", "retpoline unret", "lfence",
+	  "unret", NULL, 0 },
+	{ CENTAUR, 6, 0x0F, 1, "", "", "spectre_v2=retpoline,lfence", "retpoline", "lfence",
+	  "not-affected", NULL, 0 },
+	{ ZHAOXIN, 6, 0x19, 1, "", "", "spectre_v2=retpoline,lfence", "retpoline", "lfence",
+	  "not-affected", NULL, 0 },
+	{ HYGON, 24, 0, 1, "", "", "", "retpoline", "retpoline", "?", NULL, 0 },
+	{ ZHAOXIN, 6, 0x19, 1, "arch_capabilities", "", "", "retpoline says", "retpoline",
+	  "vulnerable", NULL, 0 },
+	{ INTEL, 6, 0x1C, 2, "arch_capabilities", "", "", "retpoline says", "not-affected",
+	  "not-affected", NULL, 0 },
+	{ INTEL, 6, 0x5E, 3, "spec_ctrl", "", "spectre_v2=retpoline,generic", "retpoline ibrs",
+	  "retpoline", "vulnerable", NULL, 0 },
+	{ INTEL, 6, 0x55, 7, "spec_ctrl arch_capabilities", "ibrs_enhanced",
+	  "spectre_v2=eibrs,retpoline", "retpoline ibrs", "eibrs-retpoline", "eibrs", NULL, 0 },
+	{ INTEL, 6, 0x55, 7, "spec_ctrl arch_capabilities", "ibrs_enhanced",
+	  "spectre_v2=eibrs,lfence", "retpoline ibrs", "eibrs-lfence", "eibrs", NULL, 0 },
+	{ INTEL, 6, 0x5E, 3, "spec_ctrl", "", "", "retpoline ibrs", "ibrs", "ibrs",
+	  "6.12.117+deb12-cloud-amd64", 0 },
+	{ AMD, 23, 1, 2, "", "", "mitigations=off", "retpoline unret", "vulnerable", "vulnerable",
+	  NULL, 0 },
+	{ AMD, 23, 1, 2, "", "", "mitigations=auto;no_user_user", "retpoline unret", "?", "?",
+	  "7.0", 0 },
 };
 
 static void set_bits(struct cpu *cpu, const char *bits)
@@ -231,6 +268,48 @@ START_TEST(the_rules_give_what_was_worked_out)
 		      "case %d: spectre_v2 %s", _i, rules_value(rules, "spectre_v2", &of));
 	ck_assert_msg(!strcmp(rules_value(rules, "retbleed", &of), cases[_i].retbleed),
 		      "case %d: retbleed %s", _i, rules_value(rules, "retbleed", &of));
+	cpu_free(&cpu);
+	rules_free(rules);
+}
+END_TEST
+
+/* intel.c, spectre_bad_microcodes: up to that revision IBRS is not used, even where it is asked
+ * for.
+ */
+static const struct {
+	unsigned model, stepping;
+	uint32_t revision;
+} microcodes[] = {
+	{ 0x9E, 11, 0x80 },	 { 0x9E, 10, 0x80 },	  { 0x9E, 9, 0x80 },
+	{ 0x8E, 10, 0x80 },	 { 0x8E, 9, 0x80 },	  { 0x55, 3, 0x0100013E },
+	{ 0x55, 4, 0x0200003C }, { 0x3D, 4, 0x28 },	  { 0x47, 1, 0x1B },
+	{ 0x56, 2, 0x14 },	 { 0x56, 3, 0x07000011 }, { 0x4F, 1, 0x0B000025 },
+	{ 0x45, 1, 0x21 },	 { 0x46, 1, 0x18 },	  { 0x3C, 3, 0x23 },
+	{ 0x3F, 2, 0x3B },	 { 0x3F, 4, 0x10 },	  { 0x3E, 4, 0x42A },
+	{ 0x2D, 6, 0x61B },	 { 0x2D, 7, 0x712 },
+};
+
+START_TEST(a_microcode_whose_ibrs_is_not_used)
+{
+	struct rules *rules = read_rules();
+	struct cpu cpu;
+	struct rules_case of = { .cpu = &cpu,
+				 .version = "6.1.0",
+				 .options = "spectre_v2=ibrs",
+				 .flags = "",
+				 .built = "retpoline ibrs",
+				 .says = "",
+				 .microcode = microcodes[_i].revision };
+
+	cpu_init(&cpu);
+	strcpy(cpu.vendor, INTEL);
+	cpu.family = 6;
+	cpu.model = microcodes[_i].model;
+	cpu.stepping = microcodes[_i].stepping;
+	set_bits(&cpu, "ibrs spec_ctrl");
+	ck_assert_str_eq(rules_value(rules, "spectre_v2", &of), "retpoline");
+	of.microcode++;
+	ck_assert_str_eq(rules_value(rules, "spectre_v2", &of), "ibrs");
 	cpu_free(&cpu);
 	rules_free(rules);
 }
@@ -603,6 +682,7 @@ Suite *suite_mitigation(void)
 	      *verdicts = tcase_create("verdicts");
 
 	tcase_add_loop_test(rules, the_rules_give_what_was_worked_out, 0, COUNT(cases));
+	tcase_add_loop_test(rules, a_microcode_whose_ibrs_is_not_used, 0, COUNT(microcodes));
 	tcase_add_test(rules, the_rules_say_what_they_look_at);
 	tcase_add_loop_test(rules, what_is_no_rule_file, 0, COUNT(broken));
 	suite_add_tcase(suite, rules);
