@@ -77,6 +77,8 @@ struct diff_side {
 	char *tree;	       /* SIDE_TREE: the folder of the sources; owned */
 	char *id;	       /* of a revision: the git tree; NULL: the work tree; owned */
 	char *build;	       /* its build folder; owned */
+	bool locked;	       /* SIDE_TREE: nobody rebuilds or removes what is used here, while */
+	int lock;	       /* this file of the build's is open; owned where locked */
 	struct diff_cpu *cpus; /* owned, sorted by name */
 	size_t count;
 	struct diff_sweep sweeps[SWEEPS]; /* SIDE_TREE */

@@ -20,9 +20,11 @@
 #include "lab/child.h"
 #include "lab/diff.h"
 #include "lab/diff_source.h"
+#include "lab/interrupt.h"
 
-#define BUILDS_KEPT 24
-#define CC_WORDS    8
+#define BUILDS_KEPT  24
+#define CC_WORDS     8
+#define LOCK_TICK_US 100000
 
 char *side_image(const struct diff_side *side)
 {
@@ -46,11 +48,36 @@ static uint64_t hash(const char *text)
 	return value;
 }
 
+/* FOLDER/lock, made where it is missing. Another's lock may be waited for as long as a diff takes.
+ */
+static int lock_folder(const char *folder, int operation, struct error *err)
+{
+	CLEANUP_FREE char *file = xasprintf("%s/lock", folder);
+	CLEANUP_FD int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	bool told = false;
+	int locked;
+
+	while (fd >= 0 && flock(fd, operation | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK || operation & LOCK_NB)
+			return error_set(err, ERROR_LAB, "%s: %s", file, strerror(errno));
+		if (interrupt_signal())
+			return error_set(err, ERROR_LAB, "interrupted");
+		if (!told)
+			fprintf(stderr, "quirklab: waiting for another diff\n");
+		told = true;
+		usleep(LOCK_TICK_US);
+	}
+	if (fd < 0)
+		return error_set(err, ERROR_LAB, "%s: %s", file, strerror(errno));
+	locked = fd;
+	fd = -1;
+	return locked;
+}
+
 /* The folder of all builds, locked until *lock is closed. */
 static char *open_cache(int *lock, struct error *err)
 {
 	char *cache = path_cache("diff");
-	CLEANUP_FREE char *file = NULL;
 
 	if (!cache) {
 		error_set(err, ERROR_LAB,
@@ -58,15 +85,21 @@ static char *open_cache(int *lock, struct error *err)
 			  "XDG_CACHE_HOME to a folder of yours");
 		return NULL;
 	}
-	file = xasprintf("%s/lock", cache);
-	if (folder_make(cache, err) == 0) {
-		*lock = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-		if (*lock >= 0 && flock(*lock, LOCK_EX) == 0)
-			return cache;
-		error_set(err, ERROR_LAB, "%s: %s", file, strerror(errno));
-	}
+	if (folder_make(cache, err) == 0)
+		*lock = lock_folder(cache, LOCK_EX, err);
+	if (*lock >= 0)
+		return cache;
 	free(cache);
 	return NULL;
+}
+
+/* Removes a build that nobody uses. The lock of all builds is held, so nobody begins to. */
+static void remove_unused(const char *place)
+{
+	CLEANUP_FD int lock = lock_folder(place, LOCK_EX | LOCK_NB, NULL);
+
+	if (lock >= 0)
+		folder_remove(place, NULL);
 }
 
 struct kept {
@@ -109,7 +142,7 @@ static void prune(const char *cache)
 		qsort(list, count, sizeof(*list), compare_kept);
 	for (size_t i = 0; i < count; i++) {
 		if (i >= BUILDS_KEPT)
-			folder_remove(list[i].path, NULL);
+			remove_unused(list[i].path);
 		free(list[i].path);
 	}
 	free(list);
@@ -143,15 +176,28 @@ static int unpack(struct diff_side *side, const char *place, struct error *err)
 	return 0;
 }
 
-static int prepare(struct diff_side *side, const char *cache, struct error *err)
+static char *place_of(const struct diff_side *side, const char *cache)
 {
-	CLEANUP_FREE char *place = NULL;
+	if (side->id)
+		return xasprintf("%s/%s", cache, side->id);
+	return xasprintf("%s/work-%016llx", cache, (unsigned long long)hash(side->tree));
+}
+
+/* What is built of a revision stays as it is and may be used by many; the work tree's build is one
+ * diff's until that has ended. */
+static int lock_build(struct diff_side *side, const char *place, struct error *err)
+{
+	if (folder_make(place, err) < 0)
+		return -1;
+	side->lock = lock_folder(place, side->id ? LOCK_SH : LOCK_EX, err);
+	side->locked = side->lock >= 0;
+	return side->locked ? 0 : -1;
+}
+
+static int prepare(struct diff_side *side, const char *place, struct error *err)
+{
 	CLEANUP_FREE char *dispatcher = NULL;
 
-	if (side->id)
-		place = xasprintf("%s/%s", cache, side->id);
-	else
-		place = xasprintf("%s/work-%016llx", cache, (unsigned long long)hash(side->tree));
 	side->build = xasprintf("%s/build", place);
 	if (folder_make(side->build, err) < 0)
 		return -1;
@@ -278,13 +324,46 @@ static int build(struct diff_side *const sides[], size_t count, bool image, stru
 	return result;
 }
 
+/* What never was built is not kept, nor its sources. */
+static void drop_failed(struct diff_side *side, const char *cache)
+{
+	CLEANUP_FREE char *place = place_of(side, cache);
+	CLEANUP_FREE char *chooser = side_chooser(side);
+
+	if (!side->locked || (side->build && there(chooser)))
+		return;
+	close(side->lock);
+	side->locked = false;
+	remove_unused(place);
+}
+
+/* The lock of all builds is held. */
+static int prepare_and_build(struct diff_side *const sides[], size_t count, const char *cache,
+			     bool image, struct error *err)
+{
+	bool same = false;
+
+	for (size_t i = 0; i < count; i++) {
+		CLEANUP_FREE char *place = place_of(sides[i], cache);
+
+		if (i) {
+			CLEANUP_FREE char *other = place_of(sides[0], cache);
+
+			same = !strcmp(place, other);
+		}
+		if ((!same && lock_build(sides[i], place, err) < 0) ||
+		    prepare(sides[i], place, err) < 0)
+			return -1;
+	}
+	return build(sides + same, count - same, image, err);
+}
+
 int diff_build(struct diff *diff, bool image, struct error *err)
 {
 	struct diff_side *sides[2];
 	CLEANUP_FREE char *cache = NULL;
 	CLEANUP_FD int lock = -1;
 	size_t count = 0;
-	bool same;
 
 	if (diff->base.kind == SIDE_TREE)
 		sides[count++] = &diff->base;
@@ -297,12 +376,11 @@ int diff_build(struct diff *diff, bool image, struct error *err)
 	cache = open_cache(&lock, err);
 	if (!cache)
 		return -1;
-	for (size_t i = 0; i < count; i++)
-		if (prepare(sides[i], cache, err) < 0)
-			return -1;
-	same = count == 2 && !strcmp(sides[0]->build, sides[1]->build);
-	if (build(sides + same, count - same, image, err) < 0)
+	if (prepare_and_build(sides, count, cache, image, err) < 0) {
+		for (size_t i = 0; i < count; i++)
+			drop_failed(sides[i], cache);
 		return -1;
+	}
 	prune(cache);
 	return 0;
 }

@@ -191,6 +191,8 @@ static void answer_free(struct diff_answer *answer)
 
 void side_free(struct diff_side *side)
 {
+	if (side->locked)
+		close(side->lock);
 	for (size_t i = 0; i < side->count; i++) {
 		for (size_t j = 0; j < side->cpus[i].count; j++)
 			answer_free(&side->cpus[i].answers[j]);

@@ -66,6 +66,39 @@ git -C repo tag base
 row broadwell-x GenuineIntel 6 0x4F
 commit broadwell-x
 git -C repo tag broadwell
+# --- what the cache keeps, and two diffs at once ---
+builds()
+{
+	find "$XDG_CACHE_HOME/quirklab/diff" -mindepth 1 -maxdepth 1 -type d
+}
+
+echo '#error broken' >>repo/tests/dispatch/quirks.c
+commit broken
+git -C repo tag broken
+git -C repo reset -q --hard broadwell
+differs 2 "a revision that does not build" base broken
+check "it is named, with the compiler's words" has "^quirklab: broken .*does not build: .*#error broken" err
+check "only what was built is kept" is "$(basename "$(builds)")" "$(git -C repo rev-parse 'base^{tree}')"
+(cd repo && exec "$program" diff --no-boot base) >out1 2>err1 </dev/null &
+first=$!
+differs 1 "one of two diffs at once" --no-boot base
+status=0
+wait $first || status=$?
+check "the other of them" is $status 1
+sed -i 's/, [0-9.]* s$//' out out1
+check "both say the same" cmp out out1
+check "both builds are there" lines 2 <(builds)
+# What a diff has built of the work tree is its own until it ends.
+exec 8>>"$(builds | grep /work-)/lock"
+flock -s 8
+(cd repo && exec "$program" diff --no-boot base) >out1 2>err1 </dev/null &
+first=$!
+check "another waits for it" within 20 has '^quirklab: waiting for another diff$' err1
+flock -u 8
+status=0
+wait $first || status=$?
+check "and goes on" is $status 1
+
 differs 1 "a row for Broadwell-X" base broadwell
 check "one CPU is listed, with its steppings" is "$(grep -oE '^[A-Z].* [0-9]+:[0-9]+:[0-9-]+  .*' out)" \
 	"GenuineIntel 6:79:0-15  broadwell-x"
