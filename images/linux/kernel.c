@@ -23,7 +23,7 @@
 #define FLAGS_FRAME_BYTES 1500
 #define CPUINFO_BYTES	  16384
 #define CMDLINE_BYTES	  4096 /* the kernel's own limit is 2048 */
-#define OPTIONS_BYTES	  255
+#define OPTIONS_BYTES	  256
 
 /* What is sent of each symbol. Linux 6.1 has the first form of an operation, 6.4 and later the
  * second: arch/x86/lib/{mem{set,cpy,move},copy_page,copy_user,clear_page,usercopy}_64.[Sc]. */
@@ -385,12 +385,10 @@ static void send_options(struct kernel *kernel)
 	if (read_file("/proc/cmdline", line, sizeof(line)) < 0)
 		return;
 	for (word = strtok_r(line, " \n", &save); word; word = strtok_r(NULL, " \n", &save)) {
-		if (!is_option(word) || used + strlen(word) + 1 > sizeof(options))
+		if (!is_option(word) || used + 1 + strlen(word) >= sizeof(options))
 			continue;
-		if (used)
-			options[used++] = ' ';
-		memcpy(options + used, word, strlen(word));
-		used += strlen(word);
+		used += (size_t)snprintf(options + used, sizeof(options) - used, "%s%s",
+					 used ? " " : "", word);
 	}
 	if (used)
 		send_fact(kernel, REPORT_FACT_OPTIONS, "", options, used);

@@ -28,7 +28,8 @@ Suite *suite_mitigation(void);
 
 static const struct {
 	const char *vendor;
-	unsigned family, model, stepping;
+	unsigned family;
+	uint16_t model, stepping;
 	const char *bits, *flags, *options;
 	const char *built; /* `says` among it: the kernel says that it has Retbleed */
 	const char *spectre_v2, *retbleed;
