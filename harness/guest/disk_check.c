@@ -2,6 +2,7 @@
 /* What can be told of a disk image by its first bytes, and by qemu-img. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -15,6 +16,12 @@
 #define QCOW2_HEADER_BYTES 104
 #define QCOW2_CORRUPT	   (1U << 1)
 #define QCOW2_DATA_FILE	   (1U << 2)
+
+/* qemu-img check's exit status where clusters are used by nothing, which does no harm. */
+#define CLUSTERS_LEAKED 3
+
+/* QEMU, block/file-posix.c: who may write to an image has this byte of it locked. */
+#define WRITERS_LOCK 101
 
 /* What a disk, a partition table or a file system says at its beginning. */
 static const struct {
@@ -47,6 +54,19 @@ static bool has_mark(int fd)
 			return true;
 	}
 	return false;
+}
+
+/* The lab's guests would see it change under them; QEMU refuses that. */
+static bool is_written_to(int fd)
+{
+	struct flock lock = {
+		.l_type = F_WRLCK,
+		.l_whence = SEEK_SET,
+		.l_start = WRITERS_LOCK,
+		.l_len = 1,
+	};
+
+	return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 static int check_header(const char *path, const unsigned char *header, struct error *err)
@@ -86,6 +106,12 @@ const char *disk_format(const char *path, struct error *err)
 		error_set(err, ERROR_INPUT, "--image %s: bare, linux or a file was expected", path);
 		return NULL;
 	}
+	if (is_written_to(fd)) {
+		error_set(err, ERROR_INPUT,
+			  "%s: a running guest has it open for writing: end that, or give a copy",
+			  path);
+		return NULL;
+	}
 	if (pread(fd, header, sizeof(header), 0) > 0 && !memcmp(header, QCOW2_MAGIC, 4))
 		return check_header(path, header, err) < 0 ? NULL : "qcow2";
 	if (has_mark(fd))
@@ -96,12 +122,22 @@ const char *disk_format(const char *path, struct error *err)
 	return NULL;
 }
 
+/* It only reads. Absolute: in "a:b.img" QEMU would see a protocol. */
+static int examine(const char *path, struct text *said, struct error *err)
+{
+	CLEANUP_FREE char *file = realpath(path, NULL);
+	const char *const argv[] = { "qemu-img", "check", "-q", "-f", "qcow2", file, NULL };
+
+	if (!file)
+		return error_set(err, ERROR_INPUT, "--image %s: %s", path, strerror(errno));
+	return disk_tool(said, argv, NULL, CHECK_SECONDS, err);
+}
+
 int disk_check(const char *path, struct error *err)
 {
 	CLEANUP_TEXT struct text said = { 0 };
 	const char *format = disk_format(path, err);
 	CLEANUP_FREE char *program = NULL;
-	const char *const argv[] = { "qemu-img", "check", "-q", "-f", "qcow2", path, NULL };
 	int status;
 
 	if (!format)
@@ -111,14 +147,11 @@ int disk_check(const char *path, struct error *err)
 		return -1;
 	if (strcmp(format, "qcow2") != 0)
 		return 0;
-	/* It only reads. 3: clusters that nothing uses, which does no harm. */
-	status = disk_tool(&said, argv, NULL, CHECK_SECONDS, err);
+	status = examine(path, &said, err);
 	if (status < 0)
 		return error_prefix(err, "%s", path);
-	if (status == 0 || status == 3)
+	if (status == 0 || status == CLUSTERS_LEAKED)
 		return 0;
-	text_string(&said);
 	return error_set(err, ERROR_INPUT, "%s: a damaged qcow2 (qemu-img check: %.*s)", path,
-			 said.length ? (int)strcspn(said.bytes, "\n") : 0,
-			 said.length ? said.bytes : "");
+			 (int)strcspn(text_string(&said), "\n"), text_string(&said));
 }

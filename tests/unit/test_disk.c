@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Disk images by their first bytes; the programs that work on them; the overlays of guests. */
 #include <check.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,25 @@ START_TEST(what_is_no_image)
 	ck_assert_msg(strstr(err.text, "No such file"), "%s", err.text);
 	ck_assert_int_eq(disk_check(folder, &err), -1);
 	ck_assert_msg(strstr(err.text, "a file was expected"), "%s", err.text);
+}
+END_TEST
+
+/* QEMU locks byte 100 to read, 101 to write. */
+START_TEST(one_that_a_guest_writes_to)
+{
+	CLEANUP_FREE char *path = make_file(510, "\x55\xaa", 2);
+	CLEANUP_FD int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 100, .l_len = 1 };
+	struct error err = { 0 };
+
+	ck_assert_int_eq(fcntl(fd, F_OFD_SETLK, &lock), 0);
+	ck_assert_ptr_nonnull(disk_format(path, NULL));
+	lock.l_start = 101;
+	ck_assert_int_eq(fcntl(fd, F_OFD_SETLK, &lock), 0);
+	ck_assert_ptr_null(disk_format(path, &err));
+	ck_assert_int_eq(err.kind, ERROR_INPUT);
+	ck_assert_msg(strstr(err.text, "open for writing"), "%s", err.text);
+	ck_assert_int_eq(disk_check(path, NULL), -1);
 }
 END_TEST
 
@@ -179,6 +199,7 @@ Suite *suite_disk(void)
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, raw_by_what_begins_in_it);
 	tcase_add_test(tcase, what_is_no_image);
+	tcase_add_test(tcase, one_that_a_guest_writes_to);
 	tcase_add_test(tcase, qcow2_by_its_header);
 	tcase_add_test(tcase, overlay_is_a_copy);
 	tcase_add_test(tcase, tool_says_and_ends);
