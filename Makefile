@@ -112,7 +112,7 @@ $(B)/quirklab: $(LAB_OBJ) $(B)/libharness.a $(B)/libdispatch.a
 	$(Q)$(CC) -no-pie -o $@ $^ $(HOST_LIBS)
 
 # A program of the build tree finds the data beside itself; that of a copied tree, the copy's.
-$(B)/cpu-models: | $(B)/flags
+$(B)/cpu-models: FORCE | $(B)/flags
 	@ln -sfnr cpu-models $@
 
 # --- guests ---------------------------------------------------------------------------------------
