@@ -48,30 +48,34 @@ static uint64_t hash(const char *text)
 	return value;
 }
 
-/* FOLDER/lock, made where it is missing. Another's lock may be waited for as long as a diff takes.
- */
-static int lock_folder(const char *folder, int operation, struct error *err)
+/* Waits for as long as another diff takes, unless LOCK_NB is there. */
+static int take_lock(int fd, int operation)
 {
-	CLEANUP_FREE char *file = xasprintf("%s/lock", folder);
-	CLEANUP_FD int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	bool told = false;
-	int locked;
 
-	while (fd >= 0 && flock(fd, operation | LOCK_NB) < 0) {
-		if (errno != EWOULDBLOCK || operation & LOCK_NB)
-			return error_set(err, ERROR_LAB, "%s: %s", file, strerror(errno));
-		if (interrupt_signal())
-			return error_set(err, ERROR_LAB, "interrupted");
+	while (flock(fd, operation | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK || operation & LOCK_NB || interrupt_signal())
+			return -1;
 		if (!told)
 			fprintf(stderr, "quirklab: waiting for another diff\n");
 		told = true;
 		usleep(LOCK_TICK_US);
 	}
-	if (fd < 0)
-		return error_set(err, ERROR_LAB, "%s: %s", file, strerror(errno));
-	locked = fd;
-	fd = -1;
-	return locked;
+	return 0;
+}
+
+/* FOLDER/lock, made where it is missing. */
+static int lock_folder(const char *folder, int operation, struct error *err)
+{
+	CLEANUP_FREE char *file = xasprintf("%s/lock", folder);
+	int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd >= 0 && take_lock(fd, operation) == 0)
+		return fd;
+	error_set(err, ERROR_LAB, "%s: %s", file, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }
 
 /* The folder of all builds, locked until *lock is closed. */

@@ -143,6 +143,14 @@ int images_find(struct images *images, enum guest_image image, const char *kerne
 		       : unpack(images, err);
 }
 
+void images_guard(struct images *images)
+{
+	if (!images->folder || images->guarded)
+		return;
+	connection_guard_folder(images->folder);
+	images->guarded = true;
+}
+
 int images_find_disk(struct images *images, const char *file, const struct plan_options *plan,
 		     struct connection *connection, struct error *err)
 {
@@ -157,8 +165,7 @@ int images_find_disk(struct images *images, const char *file, const struct plan_
 
 	if (!agent || make_folder(images, err) < 0)
 		return -1;
-	connection_guard_folder(images->folder);
-	images->guarded = true;
+	images_guard(images);
 	request.folder = images->folder;
 	return disk_prepare(&images->disk, connection, &request, err);
 }

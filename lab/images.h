@@ -28,6 +28,8 @@ struct images {
 /* kernel: the user's, or NULL: the built bare image, the newest installed kernel. */
 int images_find(struct images *images, enum guest_image image, const char *kernel,
 		struct error *err);
+/* What has been made goes when this process is killed, too. A connection has to be open. */
+void images_guard(struct images *images);
 /* A distribution's image, prepared for this run alone. The connection has to be open. */
 int images_find_disk(struct images *images, const char *file, const struct plan_options *plan,
 		     struct connection *connection, struct error *err);

@@ -83,6 +83,7 @@ static int open_guest(struct repro *repro, struct error *err)
 	if (!guest->connection)
 		return -1;
 	repro->connections = 1;
+	images_guard(&guest->images);
 	if (cpus_check_models(&target, guest->connection, err) < 0 ||
 	    guest_ask_cpu(guest->connection, &guest->hypervisor, err) < 0)
 		return -1;
@@ -175,8 +176,8 @@ static int act(struct repro *repro, double started, struct error *err)
 
 static void release(struct repro *repro)
 {
-	connection_close(repro->guest.connection);
 	images_free(&repro->guest.images);
+	connection_close(repro->guest.connection);
 	realised_free(&repro->realised);
 	text_free(&repro->notes);
 	free(repro->name);

@@ -99,6 +99,7 @@ static int open_connections(struct run *run, struct error *err)
 			return -1;
 		run->connections[run->connection_count++] = connection;
 	}
+	images_guard(&run->images);
 	return 0;
 }
 

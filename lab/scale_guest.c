@@ -43,7 +43,10 @@ static int open_side(struct scale *scale, struct scale_side *side, struct error 
 	if (kernel && kernel_check(kernel, GUEST_LINUX, err) < 0)
 		return -1;
 	side->images.payload = scale->payload;
-	return images_find(&side->images, GUEST_LINUX, kernel, err);
+	if (images_find(&side->images, GUEST_LINUX, kernel, err) < 0)
+		return -1;
+	images_guard(&side->images);
+	return 0;
 }
 
 static double value_of(const struct cell_program *program, const char *name)

@@ -30,5 +30,17 @@ for seconds in 0.1 0.3 3; do
 		--cpu broadwell-x >out 2>err </dev/null || status=$?
 	check "interrupted after $seconds s: status 130" [ $status = 130 ]
 done
+# Killed while there is a guest: neither that nor its initramfs stays.
+"$program" scale malloc1_threads --base quiet --head quiet --cpu broadwell-x >out 2>err </dev/null &
+pid=$!
+booted()
+{
+	[ -n "$(own_qemus)" ] && ls "$TMPDIR"/quirklab-initramfs.*/initramfs
+}
+check "a guest is there" within 60 booted
+kill -9 "$pid"
+wait "$pid" 2>/dev/null || :
+check "2 s after kill -9 no QEMU is left" within 2 no_qemu
+check "nor a file" within 2 no_state
 check "no task is left" sh -c "! pgrep -x -u $(id -u) scale"
 finish
