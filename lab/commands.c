@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The table of commands. */
 #include "lab/lab.h"
+#include "tests/subjects/scale.h"
 
 const struct option_row lab_global_options[] = {
 	{ 'c', "connect", "URI",
@@ -122,8 +123,7 @@ const struct command lab_commands[] = {
 	  bench_option_rows, command_bench },
 	{ "scale", "WORKLOAD",
 	  "scalability of the kernel's memory paths: here, or of two kernels in turn",
-	  "WORKLOAD: malloc1, page_fault1 or tlb_flush1, with _threads or _processes. Without "
-	  "--base it runs\n"
+	  "WORKLOAD: one of " SCALE_WORDS "with _threads or _processes. Without --base it runs\n"
 	  "here, with the output of will-it-scale. With --base and --head both are booted in turn "
 	  "(A B A B) in\n"
 	  "guests of one CPU, and compared: operations where time means something, and "

@@ -107,17 +107,10 @@ int cpus_collect(struct cpu_list *list, const struct cpu_tables *tables, char *c
 int cpus_compare(const void *left, const void *right)
 {
 	const struct cpu *a = left, *b = right;
-	int vendor = strcmp(a->vendor, b->vendor);
+	const struct cpu_order one = { a->vendor, a->family, a->model, a->stepping, a->name };
+	const struct cpu_order other = { b->vendor, b->family, b->model, b->stepping, b->name };
 
-	if (vendor)
-		return vendor;
-	if (a->family != b->family)
-		return a->family < b->family ? -1 : 1;
-	if (a->model != b->model)
-		return a->model < b->model ? -1 : 1;
-	if (a->stepping != b->stepping)
-		return a->stepping < b->stepping ? -1 : 1;
-	return strcmp(a->name, b->name);
+	return cpu_order_compare(&one, &other);
 }
 
 void cpus_sort(struct cpu_list *list)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include "harness/guest/connection.h"
 #include "harness/util/error.h"
 
 /* Exit statuses (CONTRACT, Verdicts). */
@@ -68,6 +69,10 @@ void options_help(const struct option_row *rows);
 /* An unsigned number from..to, decimal or 0x-hex, and nothing after it. what names the option. */
 int parse_number(unsigned *out, const char *text, unsigned from, unsigned to, const char *what,
 		 struct error *err);
+/* --accel, and how its row of options reads. */
+#define ACCELERATORS	  "kvm|tcg|auto"
+#define ACCELERATORS_HELP "auto (the default): KVM where it works, else TCG"
+int parse_accelerator(enum accelerator *accelerator, const char *text, struct error *err);
 /* The factor of --timeout-scale. */
 int parse_scale(double *scale, const char *text, struct error *err);
 /* One of the words, by its index; NULL ends them. what: the option without its dashes. */

@@ -201,6 +201,19 @@ int lab_fail(const struct error *err)
 	return err->kind == ERROR_INPUT ? STATUS_USAGE : STATUS_LAB;
 }
 
+int parse_accelerator(enum accelerator *accelerator, const char *text, struct error *err)
+{
+	static const char *const words[] = {
+		[ACCEL_AUTO] = "auto", [ACCEL_KVM] = "kvm", [ACCEL_TCG] = "tcg", NULL
+	};
+	unsigned word;
+
+	if (parse_word(&word, text, words, "accel", err) < 0)
+		return -1;
+	*accelerator = (enum accelerator)word;
+	return 0;
+}
+
 int parse_scale(double *scale, const char *text, struct error *err)
 {
 	char *end = NULL;

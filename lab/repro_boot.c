@@ -40,19 +40,6 @@ static void fill_identity(struct cell_result *result, const struct repro_guest *
 	result->pack = 1;
 }
 
-static void fill_death(struct cell_result *result, const struct guest_result *guest)
-{
-	static const enum verdict verdicts[] = {
-		[GUEST_FINISHED] = VERDICT_CRASHED,  [GUEST_HUNG] = VERDICT_HUNG,
-		[GUEST_CRASHED] = VERDICT_CRASHED,   [GUEST_ERROR] = VERDICT_ERROR,
-		[GUEST_INTERRUPTED] = VERDICT_ERROR,
-	};
-
-	result->verdict = verdicts[guest->end];
-	snprintf(result->reason, sizeof(result->reason), "%s",
-		 *guest->reason ? guest->reason : "the guest ended before its CPU had reported");
-}
-
 static void copy_leaves(struct cpuid_dump *to, const struct cpuid_dump *from)
 {
 	cpuid_free(to);
@@ -81,7 +68,7 @@ static void judge_guest(struct cell_result *result, struct cpuid_dump *seen,
 			judge_given(result, cpu, observation, expectations, &expected->given);
 	}
 	if (!observation || !observation->done)
-		fill_death(result, ended);
+		judge_death(result, ended);
 }
 
 void repro_boot(struct cell_result *result, struct cpuid_dump *seen, struct repro_guest *guest,

@@ -37,7 +37,7 @@ const struct option_row repro_option_rows[] = {
 	{ OPT_NO_BOOT, "no-boot", NULL, "with --against: replay alone" },
 	{ OPT_KERNEL, "kernel", "FILE", "the kernel to boot, as for 'run'" },
 	{ OPT_EMULATOR, "emulator", "FILE", "the QEMU to use (default: libvirt's choice)" },
-	{ OPT_ACCEL, "accel", "kvm|tcg|auto", "auto (the default): KVM where it works, else TCG" },
+	{ OPT_ACCEL, "accel", ACCELERATORS, ACCELERATORS_HELP },
 	{ OPT_TIMEOUT_SCALE, "timeout-scale", "X", "all limits of the watchdog times X" },
 	{ 0 },
 };
@@ -59,9 +59,6 @@ static int each_option(void *state, int key, const char *argument, struct error 
 	static const char *const images[] = {
 		[GUEST_BARE] = "bare", [GUEST_LINUX] = "linux", NULL
 	};
-	static const char *const accelerators[] = {
-		[ACCEL_AUTO] = "auto", [ACCEL_KVM] = "kvm", [ACCEL_TCG] = "tcg", NULL
-	};
 	struct repro_options *options = state;
 	unsigned word = 0;
 
@@ -73,10 +70,7 @@ static int each_option(void *state, int key, const char *argument, struct error 
 		options->image_given = true;
 		break;
 	case OPT_ACCEL:
-		if (parse_word(&word, argument, accelerators, "accel", err) < 0)
-			return -1;
-		options->accelerator = (enum accelerator)word;
-		break;
+		return parse_accelerator(&options->accelerator, argument, err);
 	case OPT_TIMEOUT_SCALE:
 		return parse_scale(&options->timeout_scale, argument, err);
 	case OPT_KERNEL:

@@ -67,7 +67,7 @@ const struct option_row run_option_rows[] = {
 	  "with --image bare, another bare image" },
 	{ OPT_APPEND, "append", "WORDS", "more words for the Linux kernel's command line" },
 	{ OPT_EMULATOR, "emulator", "FILE", "the QEMU to use (default: libvirt's choice)" },
-	{ OPT_ACCEL, "accel", "kvm|tcg|auto", "auto (the default): KVM where it works, else TCG" },
+	{ OPT_ACCEL, "accel", ACCELERATORS, ACCELERATORS_HELP },
 	{ OPT_RESULTS, "results", "DIR",
 	  "where the results go (default: results/DATE-TIME, with\n"
 	  "results/latest pointing there)" },
@@ -147,9 +147,6 @@ static int each_option(void *state, int key, const char *argument, struct error 
 	static const char *const images[] = {
 		[GUEST_BARE] = "bare", [GUEST_LINUX] = "linux", NULL
 	};
-	static const char *const accelerators[] = {
-		[ACCEL_AUTO] = "auto", [ACCEL_KVM] = "kvm", [ACCEL_TCG] = "tcg", NULL
-	};
 	static const char *const memories[] = {
 		[PMEM_MEMMAP] = "memmap", [PMEM_NVDIMM] = "nvdimm", NULL
 	};
@@ -199,10 +196,7 @@ static int each_option(void *state, int key, const char *argument, struct error 
 		options->emulator = argument;
 		break;
 	case OPT_ACCEL:
-		if (parse_word(&word, argument, accelerators, "accel", err) < 0)
-			return -1;
-		options->accelerator = (enum accelerator)word;
-		break;
+		return parse_accelerator(&options->accelerator, argument, err);
 	case OPT_RESULTS:
 		if (!*argument)
 			return error_set(err, ERROR_INPUT, "--results: a folder was expected");

@@ -13,6 +13,7 @@
 #include "lab/bench.h"
 #include "lab/interrupt.h"
 #include "lab/scale.h"
+#include "tests/subjects/scale.h"
 
 enum {
 	OPT_SECONDS = 's',
@@ -34,7 +35,7 @@ const struct option_row scale_option_rows[] = {
 	{ OPT_CPU, "cpu", "SPEC", "the CPU of the guests: one, as for 'repro'" },
 	{ OPT_KERNEL, "kernel", "FILE", "where a side is words only (the newest installed one)" },
 	{ OPT_REPEATS, "repeats", "N", "boots of each side, 4 to 64 (7)" },
-	{ OPT_ACCEL, "accel", "KIND", "kvm, tcg or auto" },
+	{ OPT_ACCEL, "accel", ACCELERATORS, ACCELERATORS_HELP },
 	{ OPT_TIMEOUT_SCALE, "timeout-scale", "X", "patience with guests that make no progress" },
 	{ 0 },
 };
@@ -43,10 +44,7 @@ const struct option_row scale_option_rows[] = {
 
 static int each_option(void *state, int key, const char *argument, struct error *err)
 {
-	static const char *const accelerators[] = { "auto", "kvm", "tcg", NULL };
-	static const enum accelerator accelerator[] = { ACCEL_AUTO, ACCEL_KVM, ACCEL_TCG };
 	struct scale *scale = state;
-	unsigned which;
 
 	switch (key) {
 	case OPT_SECONDS:
@@ -72,10 +70,7 @@ static int each_option(void *state, int key, const char *argument, struct error 
 	case OPT_TIMEOUT_SCALE:
 		return parse_scale(&scale->timeout_scale, argument, err);
 	default:
-		if (parse_word(&which, argument, accelerators, "accel", err) < 0)
-			return -1;
-		scale->accelerator = accelerator[which];
-		return 0;
+		return parse_accelerator(&scale->accelerator, argument, err);
 	}
 }
 
@@ -98,25 +93,25 @@ static int check_side(struct scale_side *side, struct error *err)
 	return 0;
 }
 
+#define BOTH_KINDS(name, text) #name "_threads", #name "_processes",
+
+static bool is_workload(const char *word)
+{
+	static const char *const words[] = { SCALE_WORKLOADS(BOTH_KINDS) NULL };
+	unsigned which;
+
+	return parse_word(&which, word, words, "", NULL) == 0;
+}
+
 static int check(struct scale *scale, struct error *err)
 {
-	static const char *const kinds[] = { "_threads", "_processes" };
-	static const char *const names[] = { "malloc1", "page_fault1", "tlb_flush1" };
 	bool guests = scale->sides[0].words || scale->sides[1].words;
-	bool found = false;
 
-	for (size_t n = 0; n < 3; n++)
-		for (size_t k = 0; k < 2; k++) {
-			CLEANUP_FREE char *name = xasprintf("%s%s", names[n], kinds[k]);
-
-			found |= !strcmp(name, scale->workload);
-		}
-	if (!found)
-		return error_set(
-			err, ERROR_INPUT,
-			"no workload '%s': malloc1, page_fault1 or tlb_flush1 with _threads "
-			"or _processes was expected",
-			scale->workload);
+	if (!is_workload(scale->workload))
+		return error_set(err, ERROR_INPUT,
+				 "no workload '%s': one of " SCALE_WORDS
+				 "with _threads or _processes, was expected",
+				 scale->workload);
 	if (guests && (!scale->sides[0].words || !scale->sides[1].words || !scale->cpu))
 		return error_set(err, ERROR_INPUT, "--base, --head and --cpu belong together");
 	if (!guests && (scale->cpu || scale->kernel))

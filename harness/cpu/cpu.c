@@ -81,3 +81,18 @@ void cpu_compare(const struct cpu *asked, const struct cpu *seen, struct cpu_dif
 			out->extra[out->extra_count++] = features[i].name;
 	}
 }
+
+int cpu_order_compare(const struct cpu_order *a, const struct cpu_order *b)
+{
+	int vendor = strcmp(a->vendor, b->vendor);
+
+	if (vendor)
+		return vendor;
+	if (a->family != b->family)
+		return a->family < b->family ? -1 : 1;
+	if (a->model != b->model)
+		return a->model < b->model ? -1 : 1;
+	if (a->stepping != b->stepping)
+		return a->stepping < b->stepping ? -1 : 1;
+	return strcmp(a->name, b->name);
+}

@@ -52,6 +52,14 @@ void cpu_free(struct cpu *cpu);
 struct cpu *cpu_list_add(struct cpu_list *list); /* a new one, initialised */
 void cpu_list_free(struct cpu_list *list);
 
+/* The order of tables and reports: vendor, family, model, stepping, name. */
+struct cpu_order {
+	const char *vendor;
+	unsigned family, model, stepping;
+	const char *name;
+};
+int cpu_order_compare(const struct cpu_order *a, const struct cpu_order *b);
+
 /* Full family and model from leaf 1 EAX: base + extended family if base = 15; model |= extended
  * model << 4 if the base family >= 6 (CPUs of Zhaoxin's family 7 need it). */
 void signature_decode(uint32_t eax, unsigned *family, unsigned *model, unsigned *stepping);

@@ -70,6 +70,10 @@ void witness_decode(struct deed *out, const struct observation *observation,
 void judge(struct cell_result *result, const struct cpu *asked,
 	   const struct observation *observation, const struct expectations *expectations);
 
+/* Fills verdict and reason of a CPU whose guest ended before it had reported. */
+struct guest_result;
+void judge_death(struct cell_result *result, const struct guest_result *guest);
+
 /* Expected paths from elsewhere than the golden table, for a CPU that it has no row for. */
 struct given_pick {
 	const char *operation, *class, *path; /* static storage or the caller's */

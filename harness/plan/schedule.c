@@ -260,20 +260,6 @@ static void fill_guest(struct cell_result *result, const struct boot *boot,
 		snprintf(result->kernel, sizeof(result->kernel), "%s", observation->version);
 }
 
-/* What the end of a guest means for a CPU that did not report to the end. */
-static void fill_death(struct cell_result *result, const struct guest_result *guest)
-{
-	static const enum verdict verdicts[] = {
-		[GUEST_FINISHED] = VERDICT_CRASHED,  [GUEST_HUNG] = VERDICT_HUNG,
-		[GUEST_CRASHED] = VERDICT_CRASHED,   [GUEST_ERROR] = VERDICT_ERROR,
-		[GUEST_INTERRUPTED] = VERDICT_ERROR,
-	};
-
-	result->verdict = verdicts[guest->end];
-	snprintf(result->reason, sizeof(result->reason), "%s",
-		 *guest->reason ? guest->reason : "the guest ended before this CPU had reported");
-}
-
 /* A libvirt model that models.tsv does not have, and that does not even run a 64-bit guest. */
 static void fill_unknown(struct cell_result *result)
 {
@@ -386,7 +372,7 @@ static enum fate settle(struct worker *worker, const struct boot *boot, size_t p
 		snprintf(result->kernel_seen->boot, sizeof(result->kernel_seen->boot), "%s",
 			 is_short(options, boot) ? "short" : "full");
 	if (!whole)
-		fill_death(result, guest);
+		judge_death(result, guest);
 	if (retried(result->verdict) && !cell->cpu->identity_known)
 		fill_unknown(result);
 	if (retried(result->verdict) && boot->attempt < TRIES)

@@ -23,17 +23,10 @@ struct sort_key {
 static int compare_keys(const void *left, const void *right)
 {
 	const struct sort_key *a = left, *b = right;
-	int vendor = strcmp(a->vendor, b->vendor);
+	const struct cpu_order one = { a->vendor, a->family, a->model, a->stepping, a->cell };
+	const struct cpu_order other = { b->vendor, b->family, b->model, b->stepping, b->cell };
 
-	if (vendor)
-		return vendor;
-	if (a->family != b->family)
-		return a->family < b->family ? -1 : 1;
-	if (a->model != b->model)
-		return a->model < b->model ? -1 : 1;
-	if (a->stepping != b->stepping)
-		return a->stepping < b->stepping ? -1 : 1;
-	return strcmp(a->cell, b->cell);
+	return cpu_order_compare(&one, &other);
 }
 
 void kept_sort(struct kept *cells, size_t count)

@@ -52,6 +52,26 @@ by_libvirt()
 	virsh -c "qemu:///embed?root=$work/v" create "$1" && within 60 ended_in "$2"
 }
 
+# The domain XML that repro printed last.
+started_by_libvirt()
+{
+	local log pid
+
+	cp out domain.xml
+	log=$(sed -n 's/.*<log file="\([^"]*\)".*/\1/p' domain.xml)
+	if requires virsh --version; then
+		check "virsh creates it as printed" by_libvirt domain.xml "$log"
+		check "the same CPUID" same_leaves ours "$log"
+	else
+		skip "virsh creates it" "no virsh here"
+	fi
+	rm -f "$log"
+	# libvirt's QEMU waits for libvirt when the guest has ended.
+	for pid in $(own_qemus); do
+		kill -9 "$pid"
+	done
+}
+
 mkdir -p v/etc
 cat >v/etc/qemu.conf <<-'END'
 	stdio_handler = "file"
@@ -72,19 +92,7 @@ for cpu in "$dumps/cpuid-r.txt" amd/25:1 model:Haswell; do
 	check "the same CPUID" same_leaves ours said
 	check "and says what it picks" ended_in said
 	exits 0 "$name as domain XML" repro "$cpu" --print-xml
-	cp out domain.xml
-	log=$(sed -n 's/.*<log file="\([^"]*\)".*/\1/p' domain.xml)
-	if requires virsh --version; then
-		check "virsh creates it as printed" by_libvirt domain.xml "$log"
-		check "the same CPUID" same_leaves ours "$log"
-	else
-		skip "virsh creates it" "no virsh here"
-	fi
-	rm -f "$log"
-	# libvirt's QEMU waits for libvirt when the guest has ended.
-	for pid in $(own_qemus); do
-		kill -9 "$pid"
-	done
+	started_by_libvirt
 done
 
 # --- a guest that stays
@@ -153,18 +161,7 @@ if requires ls /boot/vmlinuz-* || requires ls /usr/lib/modules/*/vmlinuz; then
 	check "the same CPUID" same_leaves ours said
 	check "and says what it picks" ended_in said
 	exits 0 "as domain XML" repro --image linux amd/25:1 --print-xml
-	cp out domain.xml
-	log=$(sed -n 's/.*<log file="\([^"]*\)".*/\1/p' domain.xml)
-	if requires virsh --version; then
-		check "virsh creates it as printed" by_libvirt domain.xml "$log"
-		check "the same CPUID" same_leaves ours "$log"
-	else
-		skip "virsh creates it" "no virsh here"
-	fi
-	rm -f "$log"
-	for pid in $(own_qemus); do
-		kill -9 "$pid"
-	done
+	started_by_libvirt
 	exits 2 "a shell needs Linux" repro amd/25:1 --shell --image bare
 else
 	skip "under Linux" "no kernel to boot"

@@ -22,7 +22,7 @@ $(PROBE): tests/subjects/glibc.c tests/subjects/quirklab.h $(B)/flags
 SCALE := $(B)/images/subjects/scale
 images: $(SCALE)
 
-$(SCALE): tests/subjects/scale.c $(B)/flags
+$(SCALE): tests/subjects/scale.c tests/subjects/scale.h $(B)/flags
 	@mkdir -p $(@D)
 	$(call brief,CC)
 	$(Q)$(CC) $(SUBJECT_CFLAGS) -D_GNU_SOURCE -static -pthread -o $@ $<

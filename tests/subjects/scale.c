@@ -31,6 +31,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/subjects/scale.h"
+
 #define WARM_UP_SECONDS 5 /* without -w */
 #define TASKS_MAX	1024
 #define PAGE		4096UL
@@ -126,9 +128,8 @@ static const struct workload {
 	const char *name, *text;
 	void (*work)(const struct task *task);
 } workloads[] = {
-	{ "malloc1", "malloc/free of a large block", malloc1 },
-	{ "page_fault1", "anonymous memory page fault", page_fault1 },
-	{ "tlb_flush1", "TLB flush of a private file's pages", tlb_flush1 },
+#define WORKLOAD(name, text) { #name, text, name },
+	SCALE_WORKLOADS(WORKLOAD)
 };
 #define WORKLOADS (sizeof(workloads) / sizeof(workloads[0]))
 
