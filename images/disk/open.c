@@ -3,12 +3,15 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "harness/util/cleanup.h"
 #include "images/disk/image.h"
 
 #define BTRFS_VOLUME "btrfsvol:"
 #define LUKS	     "crypto_LUKS"
+/* Discoverable Partitions Specification (uapi-group.org): the GPT type of a /boot of its own. */
+#define XBOOTLDR "BC13C2FF-59E6-4262-A352-B275FD6F7172"
 
 void cleanup_strings(char ***list)
 {
@@ -59,7 +62,10 @@ int image_open(struct image *image, const char *overlay, bool writable, bool kvm
 				   GUESTFS_ADD_DRIVE_OPTS_CACHEMODE, "unsafe", -1) < 0)
 		return image_failed(image, ERROR_LAB, "libguestfs", err);
 	if (ended || guestfs_launch(g) < 0)
-		return image_failed(image, ERROR_LAB, "libguestfs cannot start its appliance", err);
+		return image_failed(
+			image, ERROR_LAB,
+			"libguestfs cannot start its appliance (libguestfs-test-tool tells why)",
+			err);
 	return 0;
 }
 
@@ -78,25 +84,53 @@ void image_close(struct image *image)
  * -------------------------------------------------------------------------------------
  */
 
+static bool has_type(const struct image *image, char **devices, const char *wanted)
+{
+	for (char **device = devices; device && *device; device++) {
+		CLEANUP_FREE char *type = guestfs_vfs_type(image->g, *device);
+
+		if (type && !strcmp(type, wanted))
+			return true;
+	}
+	return false;
+}
+
+/* libguestfs does not count it among the file systems. */
+static bool is_locked(const struct image *image)
+{
+	CLEANUP_STRINGS char **disks = guestfs_list_devices(image->g);
+	CLEANUP_STRINGS char **partitions = guestfs_list_partitions(image->g);
+	CLEANUP_STRINGS char **volumes = guestfs_lvs(image->g);
+
+	return has_type(image, disks, LUKS) || has_type(image, partitions, LUKS) ||
+	       has_type(image, volumes, LUKS);
+}
+
+static void add_file_system(const struct image *image, const char *device, const char *type,
+			    struct text *out)
+{
+	const bool bad = guestfs_mount_ro(image->g, device, "/") < 0;
+
+	text_addf(out, "%s%s%s", out->length ? ", " : "", type,
+		  bad ? " that cannot be mounted" : "");
+	guestfs_umount_all(image->g);
+}
+
 /* Nothing that inspection knows: say what there is. */
 static int refuse_unknown(const struct image *image, struct error *err)
 {
 	CLEANUP_STRINGS char **found = guestfs_list_filesystems(image->g);
 	CLEANUP_TEXT struct text types = { 0 };
-	bool locked = false;
 
-	for (char **pair = found; pair && pair[0]; pair += 2) {
-		if (!strcmp(pair[1], "unknown"))
-			continue;
-		locked |= !strcmp(pair[1], LUKS);
-		text_addf(&types, "%s%s", types.length ? ", " : "", pair[1]);
-	}
-	if (locked)
+	if (is_locked(image))
 		return error_set(
 			err, ERROR_INPUT,
 			"%s: encrypted (LUKS): the lab takes no key; give an image that is "
 			"not",
 			image->path);
+	for (char **pair = found; pair && pair[0]; pair += 2)
+		if (strcmp(pair[1], "unknown") != 0 && strcmp(pair[1], "swap") != 0)
+			add_file_system(image, pair[0], pair[1], &types);
 	return error_set(err, ERROR_INPUT, "%s: no operating system in it (%s)", image->path,
 			 types.length ? text_string(&types)
 				      : "neither a partition nor a file system");
@@ -128,9 +162,37 @@ static int compare_pairs(const void *a, const void *b)
 	return strcmp(*left, *right); /* "/" before "/boot" before "/boot/efi" */
 }
 
+static bool is_boot_partition(const struct image *image, const char *partition)
+{
+	CLEANUP_FREE char *device = guestfs_part_to_dev(image->g, partition);
+	CLEANUP_FREE char *table = device ? guestfs_part_get_parttype(image->g, device) : NULL;
+	CLEANUP_FREE char *type = NULL;
+	int number;
+
+	if (!table || strcmp(table, "gpt") != 0)
+		return false;
+	number = guestfs_part_to_partnum(image->g, partition);
+	if (number > 0)
+		type = guestfs_part_get_gpt_type(image->g, device, number);
+	return type && !strcasecmp(type, XBOOTLDR);
+}
+
+/* Without an /etc/fstab systemd goes by the types of partitions. */
+static void mount_boot(const struct image *image)
+{
+	CLEANUP_STRINGS char **partitions = guestfs_list_partitions(image->g);
+
+	for (char **partition = partitions; partition && *partition; partition++)
+		if (is_boot_partition(image, *partition)) {
+			guestfs_mount(image->g, *partition, "/boot");
+			return;
+		}
+}
+
 static int mount_all(struct image *image, const char *root, struct error *err)
 {
 	CLEANUP_STRINGS char **points = guestfs_inspect_get_mountpoints(image->g, root);
+	bool has_boot = false;
 	size_t count = 0;
 
 	while (points && points[count])
@@ -142,12 +204,15 @@ static int mount_all(struct image *image, const char *root, struct error *err)
 
 		if (is_root)
 			image->device = xstrdup(points[i + 1]);
+		has_boot |= !strcmp(points[i], "/boot");
 		/* Of the others, one that is missing may not matter. */
 		if (guestfs_mount(image->g, points[i + 1], points[i]) < 0 && is_root)
 			return image_failed(image, ERROR_INPUT, "its root cannot be mounted", err);
 	}
 	if (!image->device)
 		return error_set(err, ERROR_INPUT, "%s: no root file system found", image->path);
+	if (!has_boot)
+		mount_boot(image);
 	return 0;
 }
 
