@@ -98,8 +98,9 @@ static void check_libvirt(struct examination *examination, struct finding *findi
 		return;
 	}
 	found(finding, FINDING_MISSING, "%s", err.text);
-	remedy(finding, "make deps, or apt-get install libvirt-daemon-driver-qemu "
-			"libvirt-daemon-system qemu-system-x86");
+	if (!options.uri)
+		remedy(finding, "make deps, or apt-get install libvirt-daemon-driver-qemu "
+				"libvirt-daemon-system qemu-system-x86");
 }
 
 static void check_qemu(struct examination *examination, struct finding *finding)

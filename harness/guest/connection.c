@@ -83,14 +83,37 @@ static int describe(struct connection *connection, enum accelerator wanted, stru
 	return 0;
 }
 
+/* One of a QEMU driver: qemu[+TRANSPORT]://[HOST]/system, session or embed. */
+static bool uri_is_of_qemu(const char *text)
+{
+	static const char *const drivers[] = { "/system", "/session", "/embed" };
+	xmlURIPtr uri = xmlParseURI(text);
+	bool known = false;
+
+	for (size_t i = 0; i < sizeof(drivers) / sizeof(*drivers); i++)
+		known |= uri && uri->path && !strcmp(uri->path, drivers[i]);
+	known = known && uri->scheme && !strncmp(uri->scheme, "qemu", 4);
+	xmlFreeURI(uri);
+	return known;
+}
+
+/* What may help where there is no connection. libvirt's own words say the rest. */
+static const char *connect_hint(const struct connection *connection)
+{
+	if (connection->root.path)
+		return " (the packages libvirt-daemon-system and libvirt-daemon-driver-qemu are "
+		       "needed)";
+	if (!uri_is_of_qemu(connection->uri))
+		return " (qemu:///system, qemu:///session or qemu+ssh://HOST/system was expected)";
+	return connection->local ? " (its daemon, libvirtd or virtqemud, has to run)" : "";
+}
+
 static int connect_libvirt(struct connection *connection, struct error *err)
 {
 	connection->libvirt = virConnectOpen(connection->uri);
 	if (!connection->libvirt)
-		return error_set(err, ERROR_LAB,
-				 "%s: %s (the packages libvirt-daemon-system and "
-				 "libvirt-daemon-driver-qemu are needed)",
-				 connection->uri, virGetLastErrorMessage());
+		return error_set(err, ERROR_LAB, "%s: %s%s", connection->uri,
+				 virGetLastErrorMessage(), connect_hint(connection));
 	if (!connection->local)
 		virConnectSetKeepAlive(connection->libvirt, KEEPALIVE_SECONDS, KEEPALIVE_COUNT);
 	return lifecycle_start(&connection->lifecycle, connection->libvirt, err);

@@ -106,6 +106,9 @@ refused cpuid-diff skylake-x
 
 exits 3 "a connection that nobody serves" -c nosuch:///system run skylake-x
 check "one line says so" lines 1 err
+check "with what was expected" has '\(qemu:///system, .* was expected\)$' err
+exits 3 "a driver's name mistyped" -c qemu:///sesion run skylake-x
+check "with what was expected" has '\(qemu:///system, .* was expected\)$' err
 check "nothing is written" test ! -e results
 touch file
 exits 2 "a results folder that is a file" run --results file skylake-x
