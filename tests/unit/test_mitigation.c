@@ -379,6 +379,43 @@ START_TEST(what_is_no_rule_file)
 }
 END_TEST
 
+static void put_in(const char *folder, const char *name, const char *text)
+{
+	CLEANUP_FREE char *path = xasprintf("%s/%s", folder, name);
+
+	ck_assert_int_eq(file_write(path, text, strlen(text), NULL), 0);
+}
+
+/* Told with the expected picks of a kernel, before anything boots; no other subject has rules. */
+START_TEST(rules_are_read_with_the_expected_picks)
+{
+	char folder[] = "/tmp/quirklab-unit-XXXXXX";
+	CLEANUP_FREE char *before = xstrdup(getenv("QUIRKLAB_MODELS") ?: "");
+	CLEANUP_FREE char *expect_folder = NULL, *wanted = NULL;
+	struct error err = { 0 };
+
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	expect_folder = xasprintf("%s/expect", folder);
+	ck_assert_int_eq(folder_make(expect_folder, NULL), 0);
+	setenv("QUIRKLAB_MODELS", folder, 1);
+	put_in(folder, "expect/linux-6.1.tsv",
+	       "vendor\tfamily\tmodel\tstepping\tname\tmemset@any\n#depends\t\t\t\t\t\n");
+	put_in(folder, "expect/glibc-2.36.tsv",
+	       "vendor\tfamily\tmodel\tstepping\tname\tmemset@any\n#depends\t\t\t\t\t\n");
+	ck_assert_msg(!expectations_check("linux", &err), "%s", err.text); /* no such file */
+	put_in(folder, "mitigations.tsv", "fact\n");
+	ck_assert_int_eq(expectations_check("linux", &err), -1);
+	wanted = xasprintf("%s/mitigations.tsv:1: column 2 must be 'since'", folder);
+	ck_assert_str_eq(err.text, wanted);
+	ck_assert_int_eq(expectations_check("glibc", NULL), 0);
+	ck_assert_int_eq(folder_remove(folder, NULL), 0);
+	if (*before)
+		setenv("QUIRKLAB_MODELS", before, 1);
+	else
+		unsetenv("QUIRKLAB_MODELS");
+}
+END_TEST
+
 /* --- what a kernel shows --- */
 
 static struct observation seen;
@@ -686,6 +723,7 @@ Suite *suite_mitigation(void)
 	tcase_add_loop_test(rules, a_microcode_whose_ibrs_is_not_used, 0, COUNT(microcodes));
 	tcase_add_test(rules, the_rules_say_what_they_look_at);
 	tcase_add_loop_test(rules, what_is_no_rule_file, 0, COUNT(broken));
+	tcase_add_test(rules, rules_are_read_with_the_expected_picks);
 	suite_add_tcase(suite, rules);
 	tcase_add_checked_fixture(kernels, new_kernel, free_kernel);
 	tcase_add_loop_test(kernels, an_entry_with_and_without_ibrs, 0, ALL_ENTRIES);
