@@ -5,9 +5,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "harness/guest/orphans.h"
 #include "harness/util/cleanup.h"
@@ -41,6 +43,9 @@ static const char qemu_conf[] = "stdio_handler = \"file\"\n"
  */
 static const char qemu_conf_of_root[] = "user = \"root\"\n"
 					"group = \"root\"\n";
+
+/* libvirt's knowledge of QEMU takes 0.4 MB, logs and consoles the rest. */
+#define ROOM_LEAST (1u << 20)
 
 /* How long it takes that nobody forks one more QEMU: libvirt's child execs within milliseconds. */
 #define QUIET_MS 250
@@ -83,6 +88,20 @@ static int check_private(const char *base, struct error *err)
 				 "XDG_RUNTIME_DIR to a folder of your own",
 				 base);
 	return 0;
+}
+
+/* libvirt's own words for a full disk are that there is no QEMU. */
+static int check_room(const char *base, struct error *err)
+{
+	struct statvfs room;
+
+	if (statvfs(base, &room) < 0 || (uint64_t)room.f_bavail * room.f_frsize >= ROOM_LEAST)
+		return 0;
+	return error_set(err, ERROR_LAB,
+			 "%s: %llu KiB are free, for the state of a run %u are needed: make room, "
+			 "or set XDG_RUNTIME_DIR to another folder",
+			 base, (unsigned long long)room.f_bavail * room.f_frsize >> 10,
+			 ROOM_LEAST >> 10);
 }
 
 char *root_private_folder(const char *name)
@@ -141,7 +160,7 @@ int root_open(struct root *root, struct error *err)
 	root->lock = -1;
 	if (!base)
 		base = tmp_base();
-	if (check_private(base, err) < 0)
+	if (check_private(base, err) < 0 || check_room(base, err) < 0)
 		return -1;
 	if (make_locked(root, base, err) < 0) {
 		root_close(root);

@@ -20,5 +20,14 @@ check "each line of the results is whole" jq -e -s 'length >= 0' small/r/results
 mount -o remount,size=64m small
 exits 0 "with room, --resume finishes it" run --resume --results small/r
 check "every planned cell has one record" complete small/r
+# Where the state of a run, or an initramfs, has no room.
+rm -rf small/*
+mount -o remount,size=512k small
+XDG_RUNTIME_DIR=$work/small exits 3 "the state of a run does not fit" run --results state skylake-x
+check "one line says what is needed" has '/small/quirklab: [0-9]+ KiB are free, .* 1024 are needed' err
+check "and no other" lines 1 err
+TMPDIR=$work/small exits 3 "an initramfs does not fit" run --image linux --results linux skylake-x
+check "it names the file and the reason" has 'small/quirklab-initramfs.*No space left on device' err
+check "it is not left behind" lines 0 <(find small -name 'quirklab-initramfs*')
 umount small
 finish

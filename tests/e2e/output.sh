@@ -30,6 +30,17 @@ check "nothing but TAP is there" lines 0 <(grep -vE '^(TAP version|1\.\.|(not )?
 exits 0 "JSON Lines on standard output" run --output jsonl skylake-x
 check "nothing but records is there" jq -e .cell out
 
+# Where numbers have commas.
+mkdir locales
+if localedef -i de_DE -f UTF-8 "$work/locales/de_DE.UTF-8" 2>/dev/null; then
+	runs "in German" env LOCPATH="$work/locales" LC_ALL=de_DE.UTF-8 "$program" \
+		run --results german --timeout-scale 1.5 --output junit:german.xml skylake-x
+	check "JSON: seconds are numbers" jq -e '.seconds | all(.[]; type == "number")' german/results.jsonl
+	check "JUnit: times have a point" has ' time="[0-9]+\.[0-9]+"' german.xml
+else
+	skip "in German" "no localedef"
+fi
+
 for what in cpus models subjects operations; do
 	exits 0 "list $what" list $what
 	exits 0 "list $what --json" list $what --json
