@@ -92,6 +92,14 @@ static int write_initramfs(struct images *images, struct error *err)
 			     : write_agent(images->initrd, images->payload, err);
 }
 
+static int write_rack_initramfs(struct images *images, struct error *err)
+{
+	if (!images->with_racks || !images->folder)
+		return 0;
+	images->rack_initrd = xasprintf("%s/initramfs.rack", images->folder);
+	return initramfs_write_rack(images->rack_initrd, images->initrd, err);
+}
+
 /* Where it cannot be unpacked, guests boot the image. */
 static int unpack(struct images *images, struct error *err)
 {
@@ -138,7 +146,8 @@ int images_find(struct images *images, enum guest_image image, const char *kerne
 	}
 	if (image != GUEST_LINUX)
 		return 0;
-	return write_initramfs(images, err) < 0 || make_nvdimm(images, err) < 0
+	return write_initramfs(images, err) < 0 || write_rack_initramfs(images, err) < 0 ||
+			       make_nvdimm(images, err) < 0
 		       ? -1
 		       : unpack(images, err);
 }
@@ -182,6 +191,7 @@ void images_free(struct images *images)
 	}
 	free(images->folder);
 	free(images->made);
+	free(images->rack_initrd);
 	free(images->nvdimm);
 	free(images->unpacked);
 	free(images->found);

@@ -17,6 +17,8 @@ struct images {
 	const char *place; /* set before images_find: the file for the initramfs, which stays */
 	int (*write)(const char *path,
 		     struct error *err); /* set before: makes it; NULL: the agent */
+	bool with_racks;		 /* set before: an initramfs for racks is wanted as well */
+	char *rack_initrd;		 /* so it is; owned */
 	bool unpack;			 /* set before: the kernel is wanted unpacked as well */
 	char *unpacked;			 /* so it is; NULL: no need, or it cannot be; owned */
 	char *found, *folder, *made;	 /* owned; the folder goes with images_free */

@@ -111,6 +111,7 @@ static int find_images(struct run *run, struct error *err)
 		return 0; /* its preparation is half a minute's work: at the end */
 	run->images.payload = plan->payload;
 	run->images.unpack = plan->kind == SUBJECT_KERNEL && !plan->full_boot;
+	run->images.with_racks = plan->kind == SUBJECT_PROGRAM && plan->pack > 1;
 	run->images.with_nvdimm = run->options.pmem == PMEM_NVDIMM;
 	if (images_find(&run->images, plan->image, plan->kernel, err) < 0)
 		return -1;
@@ -118,6 +119,7 @@ static int find_images(struct run *run, struct error *err)
 	plan->kernel = run->images.kernel;
 	plan->unpacked = run->images.unpacked;
 	plan->initrd = run->images.initrd;
+	plan->rack_initrd = run->images.rack_initrd;
 	return 0;
 }
 

@@ -110,8 +110,8 @@ static char *command_line(const struct guest_request *request)
 	if (request->image != GUEST_LINUX)
 		return xasprintf("%s%scpus=%zu", given, given[0] ? " " : "", request->cpu_count);
 	kinds = rack_linux_kinds(request->cpus, request->cpu_count);
-	return xasprintf("%s%s" JOB_CPUS_WORD "=%zu %s", given, given[0] ? " " : "",
-			 request->cpu_count, kinds);
+	return xasprintf("%s%spossible_cpus=%zu " JOB_CPUS_WORD "=%zu %s", given,
+			 given[0] ? " " : "", request->cpu_count + 1, request->cpu_count, kinds);
 }
 
 static void add_os(xmlNodePtr domain, const struct domain_plan *plan)
@@ -187,7 +187,7 @@ static void set_model(xmlNodePtr cpu, const struct realised *realised)
  * A CPU that QEMU is told in arguments of its own is `maximum` to libvirt: libvirt compares any
  * other mode with what QEMU then says of the CPU, and 11.3 refuses the guest ("conflicting CPU
  * data") where a bit is forced, since QEMU calls such a bit set and filtered out at once (both seen
- * on Debian 13).
+ * on Debian 13). The CPU that boots a Linux rack has forced bits too (vme).
  */
 static void add_cpu(xmlNodePtr domain, const struct domain_plan *plan)
 {
@@ -197,7 +197,7 @@ static void add_cpu(xmlNodePtr domain, const struct domain_plan *plan)
 
 	if (request->cpus[0]->model && !plan->cpu_by_qemu)
 		set_model(cpu, request->cpus[0]);
-	else if (!domain_is_rack(request))
+	else
 		attribute(cpu, "mode", "maximum");
 	if (vcpus(request) > 1)
 		add_topology(cpu, vcpus(request));

@@ -136,8 +136,11 @@ struct payload;
  * (harness/guest/payload.h; NULL: none). Whole or not at all. */
 int initramfs_write(const char *path, const char *agent, const struct payload *payload,
 		    struct error *err);
-/* The same with a shell for a person: `busybox` (a static one) as /bin/busybox, and a script as
- * /init. */
+/* The one at `initramfs` again, for racks: with it the kernel takes madt.h's table of all CPUs that
+ * a rack may have, of which it brings up none by itself (LINUX_CMDLINE_RACK). */
+int initramfs_write_rack(const char *path, const char *initramfs, struct error *err);
+/* As initramfs_write, with a shell for a person: `busybox` (a static one) as /bin/busybox, and a
+ * script as /init. */
 int initramfs_write_shell(const char *path, const char *busybox, const char *script,
 			  struct error *err);
 

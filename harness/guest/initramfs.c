@@ -12,7 +12,9 @@
 
 #include "harness/guest/disk_internal.h"
 #include "harness/guest/guest.h"
+#include "harness/guest/madt.h"
 #include "harness/guest/payload.h"
+#include "harness/guest/rack.h"
 #include "harness/util/cleanup.h"
 #include "harness/util/file.h"
 #include "images/linux/job.h"
@@ -20,6 +22,11 @@
 /* An agent is about 1 MiB; a file much larger than that is a mistake, and would not fit the guest.
  */
 #define AGENT_BYTES_MAX (64UL << 20)
+/* An initramfs of ours: a payload is 256 MiB at most. */
+#define INITRAMFS_BYTES_MAX (512UL << 20)
+
+/* Where the kernel looks for tables, in a first archive that is not packed. */
+#define MADT_MEMBER "kernel/firmware/acpi/madt.aml"
 
 static void cleanup_archive(struct archive **archive)
 {
@@ -202,6 +209,38 @@ int initramfs_write(const char *path, const char *agent, const struct payload *p
 		return error_set(err, ERROR_LAB, "%s: not a program: run `make images`", agent);
 	members[0].bytes = bytes;
 	return write_all(path, folders, members, payload, err);
+}
+
+/* Its folders are in no archive: so the kernel, when it unpacks this one as well, leaves it out. */
+static int archive_madt(struct text *text)
+{
+	__attribute__((cleanup(cleanup_archive))) struct archive *archive = archive_write_new();
+	CLEANUP_TEXT struct text madt = { 0 };
+
+	madt_add(&madt, RACK_CPUS_MOST + 1);
+	if (!archive || archive_write_set_format_cpio_newc(archive) != ARCHIVE_OK ||
+	    open_archive(archive, text) < 0)
+		return -1;
+	if (add(archive, &(struct member){ .name = MADT_MEMBER,
+					   .mode = S_IFREG | 0644,
+					   .bytes = madt.bytes,
+					   .length = madt.length }) < 0)
+		return -1;
+	return archive_write_close(archive) == ARCHIVE_OK ? 0 : -1;
+}
+
+int initramfs_write_rack(const char *path, const char *initramfs, struct error *err)
+{
+	CLEANUP_TEXT struct text text = { 0 };
+	CLEANUP_FREE char *bytes = NULL;
+	size_t length;
+
+	if (file_read(initramfs, INITRAMFS_BYTES_MAX, &bytes, &length, err) < 0)
+		return -1;
+	if (archive_madt(&text) < 0)
+		return error_set(err, ERROR_LAB, "%s: libarchive: out of memory", path);
+	text_add(&text, bytes, length);
+	return file_write(path, text.bytes, text.length, err);
 }
 
 /* Whether a program needs no loader, which an initramfs has not. */

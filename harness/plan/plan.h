@@ -35,6 +35,7 @@ struct plan_options {
 	const char
 		*unpacked;  /* SUBJECT_KERNEL: the same kernel unpacked, for short boots; or NULL */
 	const char *initrd; /* Linux: the initramfs with the agent; else NULL */
+	const char *rack_initrd; /* the same for racks (initramfs_write_rack); NULL: initrd */
 	const char *words;  /* of the subject's own for the Linux kernel's command line, or NULL */
 	const char *nvdimm; /* see struct guest_request */
 	const char *append; /* more words for the Linux kernel's command line, or NULL */

@@ -595,7 +595,8 @@ static void run_boot(struct worker *worker, struct boot *boot)
 	struct guest_request request = {
 		.image = options->image,
 		.kernel = brief && options->unpacked ? options->unpacked : options->kernel,
-		.initrd = options->initrd,
+		.initrd =
+			boot->rack && options->rack_initrd ? options->rack_initrd : options->initrd,
 		.disk = options->disk,
 		.cmdline = cmdline,
 		.nvdimm = options->nvdimm,

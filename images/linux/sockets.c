@@ -32,12 +32,14 @@ static void switch_path(char *path, size_t room, unsigned cpu)
 	snprintf(path, room, "/sys/devices/system/cpu/cpu%u/online", cpu);
 }
 
+/* The kernel has a folder for each CPU that its table of them names, be it there or not. The link
+ * in it comes with the CPU. */
 static bool is_plugged(unsigned cpu)
 {
 	const double until = now() + PLUGGED_SECONDS;
 	char path[64];
 
-	switch_path(path, sizeof(path), cpu);
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/firmware_node", cpu);
 	while (access(path, F_OK) < 0) {
 		if (now() > until) {
 			errno = ETIMEDOUT;

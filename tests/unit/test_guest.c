@@ -378,7 +378,8 @@ START_TEST(linux_rack)
 	add_property(other, "bmi1", "on");
 	add_property(other, "smep", "on");
 	xml = make_xml(&request, true, NULL);
-	expect(xml, "string(/domain/os/cmdline)", "quiet quirklab_cpus=2 quirklab_kinds=0,1");
+	expect(xml, "string(/domain/os/cmdline)",
+	       "quiet possible_cpus=3 quirklab_cpus=2 quirklab_kinds=0,1");
 	expect(xml, "string(/domain/vcpu)", "3");
 	expect(xml, "string(/domain/vcpu/@current)", "1");
 	expect(xml, "string(/domain/os/type/@machine)", "pc");

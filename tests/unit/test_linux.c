@@ -110,6 +110,56 @@ START_TEST(initramfs_has_what_a_kernel_needs)
 }
 END_TEST
 
+/* 44 bytes of headers, 8 for each of 201 CPUs, 12 for the I/O APIC, 5 times 10 for interrupts that
+ * are elsewhere, 6 for the NMI. */
+#define MADT_BYTES 1720
+
+static void expect_madt(const unsigned char *table)
+{
+	static const unsigned char last_cpu[] = { 0, 8, 200, 200, 1, 0, 0, 0 };
+	static const unsigned char io_apic[] = { 1, 12, 0, 0, 0, 0, 0xc0, 0xfe, 0, 0, 0, 0 };
+	static const unsigned char timer[] = { 2, 10, 0, 0, 2, 0, 0, 0, 0, 0 };
+	static const unsigned char nmi[] = { 4, 6, 255, 0, 0, 1 };
+	unsigned sum = 0;
+
+	ck_assert_mem_eq(table, "APIC\xb8\x06\0\0", 8);
+	for (size_t i = 0; i < MADT_BYTES; i++)
+		sum += table[i];
+	ck_assert_uint_eq(sum % 256, 0);
+	/* QEMU's names and a revision above its 1, or the kernel keeps QEMU's */
+	ck_assert_mem_eq(table + 10, "BOCHS BXPC    \2\0\0\0", 18);
+	ck_assert_mem_eq(table + 44 + 200 * 8, last_cpu, sizeof(last_cpu));
+	ck_assert_mem_eq(table + 44 + 201 * 8, io_apic, sizeof(io_apic));
+	ck_assert_mem_eq(table + 44 + 201 * 8 + 12, timer, sizeof(timer));
+	ck_assert_mem_eq(table + MADT_BYTES - sizeof(nmi), nmi, sizeof(nmi));
+}
+
+/* The table stands in an archive of its own before the one that the kernel unpacks. */
+START_TEST(initramfs_of_a_rack)
+{
+	static const char member[] = "kernel/firmware/acpi/madt.aml";
+	CLEANUP_FREE char *agent = in_folder("agent");
+	CLEANUP_FREE char *plain = in_folder("plain");
+	CLEANUP_FREE char *rack = in_folder("rack");
+	CLEANUP_FREE char *bytes = NULL;
+	CLEANUP_FREE char *tail = NULL;
+	size_t length, tail_length;
+
+	put("agent", agent_text);
+	ck_assert_int_eq(initramfs_write(plain, agent, NULL, NULL), 0);
+	ck_assert_int_eq(initramfs_write_rack(rack, plain, NULL), 0);
+	ck_assert_int_eq(file_read(rack, 1 << 20, &bytes, &length, NULL), 0);
+	ck_assert_int_eq(file_read(plain, 1 << 20, &tail, &tail_length, NULL), 0);
+	/* newc: a header of 110 bytes, the name, the content, each to a multiple of 4 */
+	ck_assert_mem_eq(bytes, "070701", 6);
+	ck_assert_mem_eq(bytes + 110, member, sizeof(member));
+	expect_madt((unsigned char *)bytes + 140);
+	ck_assert_mem_eq(bytes + 140 + MADT_BYTES + 110, "TRAILER!!!", 11);
+	ck_assert_uint_eq((length - tail_length) % 4, 0);
+	ck_assert_mem_eq(bytes + length - tail_length, tail, tail_length);
+}
+END_TEST
+
 START_TEST(initramfs_depends_on_the_agent_alone)
 {
 	CLEANUP_FREE char *agent = in_folder("agent");
@@ -370,6 +420,7 @@ Suite *suite_linux(void)
 
 	tcase_add_checked_fixture(tcase, make_folder, remove_folder);
 	tcase_add_test(tcase, initramfs_has_what_a_kernel_needs);
+	tcase_add_test(tcase, initramfs_of_a_rack);
 	tcase_add_test(tcase, initramfs_depends_on_the_agent_alone);
 	tcase_add_test(tcase, initramfs_is_whole_or_not_there);
 	suite_add_tcase(suite, tcase);
