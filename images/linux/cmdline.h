@@ -36,8 +36,8 @@
  *
  *   rcupdate.rcu_expedited=1  waits for other CPUs by interrupts instead of by ticks of the clock
  *   cpu_init_udelay=0         the wait between INIT and SIPI, 10 ms, is for hardware
- *   maxcpus=1                 the table of CPUs (harness/guest/madt.c) names all that may come;
- * none is there yet when the kernel boots
+ *   maxcpus=1                 the table of CPUs (harness/guest/madt.c) names all that may come,
+ *                             of which none is there when the kernel boots
  *
  * domain.c adds how many of these the guest has sockets for (possible_cpus=).
  */
