@@ -26,9 +26,6 @@
 #include "images/disk/image.h"
 #include "images/linux/job.h"
 
-/* Else what a killed one leaves would be in /tmp for ever. */
-#define TMPDIR_VARIABLE "LIBGUESTFS_TMPDIR"
-
 struct preparation {
 	const char *path, *format, *folder, *tar;
 	bool kvm, full_boot;
@@ -131,6 +128,14 @@ static int collect(const char *overlay, const char *folder, bool kvm, struct err
 	return result;
 }
 
+/* libguestfs' files and those of its QEMU, which has one without a name after a moment only: where
+ * these were killed, they go with the run's folder. */
+static void keep_in(const char *folder)
+{
+	setenv("LIBGUESTFS_TMPDIR", folder, 1);
+	setenv("TMPDIR", folder, 1);
+}
+
 int main(int argc, char **argv)
 {
 	struct error err = { 0 };
@@ -149,10 +154,10 @@ int main(int argc, char **argv)
 			.kernel = argv[8],
 		};
 
-		setenv(TMPDIR_VARIABLE, how.folder, 1);
+		keep_in(how.folder);
 		result = prepare(&how, &err);
 	} else if (argc == 5 && !strcmp(argv[1], "logs")) {
-		setenv(TMPDIR_VARIABLE, argv[3], 1);
+		keep_in(argv[3]);
 		result = collect(argv[2], argv[3], !strcmp(argv[4], "kvm"), &err);
 	} else {
 		fprintf(stderr, "disk: the lab's own; see images/disk/README.md\n");
