@@ -206,7 +206,7 @@ int parse_accelerator(enum accelerator *accelerator, const char *text, struct er
 	static const char *const words[] = {
 		[ACCEL_AUTO] = "auto", [ACCEL_KVM] = "kvm", [ACCEL_TCG] = "tcg", NULL
 	};
-	unsigned word;
+	unsigned word = 0;
 
 	if (parse_word(&word, text, words, "accel", err) < 0)
 		return -1;
