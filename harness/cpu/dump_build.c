@@ -128,14 +128,18 @@ void reading_bits(struct reading *reading, uint32_t leaf, uint32_t subleaf, enum
 void reading_end_of_lines(struct reading *reading, const struct leaf_line *last, unsigned line)
 {
 	const struct dump_leaf *most = find(reading->leaves, reading->leaf_count, 0x80000000u, 0);
+	const struct dump_leaf *found;
 	struct dump_leaf *at;
 
 	if (last->leaf.subleaf == SUBLEAF_BY_PLACE || !last->leaf.reg[CPUID_EDX] ||
 	    (most && most->known[CPUID_EAX] == ALL && last->leaf.leaf >= most->reg[CPUID_EAX]))
 		return;
-	at = leaf_of(reading, last->leaf.leaf, last->leaf.subleaf);
-	if (!at || at->known[CPUID_EDX] != ALL || at->reg[CPUID_EDX] != last->leaf.reg[CPUID_EDX])
+	/* It may not be there: leaf 3 never is. */
+	found = find(reading->leaves, reading->leaf_count, last->leaf.leaf, last->leaf.subleaf);
+	if (!found || found->known[CPUID_EDX] != ALL ||
+	    found->reg[CPUID_EDX] != last->leaf.reg[CPUID_EDX])
 		return;
+	at = &reading->leaves[found - reading->leaves];
 	at->known[CPUID_EDX] = at->reg[CPUID_EDX] = 0;
 	reading_warn(reading, line,
 		     "leaf 0x%x is the last one, and not the highest: edx may be cut, so unknown",
