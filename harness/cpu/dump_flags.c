@@ -350,7 +350,7 @@ static size_t mend(struct reading *reading, struct list_state *state, const stru
 
 static bool has_taken(const struct list_state *state, int flag)
 {
-	return flag < WITHOUT_BIT && feature_in(&state->seen, flag);
+	return flag != NO_FLAG && flag < WITHOUT_BIT && feature_in(&state->seen, flag);
 }
 
 /* Kernels of 2010 called two bits "dts": the debug store, and far behind it the thermal sensor. */
