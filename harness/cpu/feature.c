@@ -12,6 +12,7 @@
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
+#include "harness/util/text.h"
 
 #define BIT(LEAF, SUBLEAF, REGISTER, NUMBER, NAME, QEMU, LIBVIRT, ...)                          \
 	{                                                                                       \
@@ -387,38 +388,6 @@ int feature_find(const char *name)
 				return (int)i;
 	}
 	return -1;
-}
-
-#define NAME_MOST 64
-
-size_t name_distance(const char *a, const char *b)
-{
-	size_t length_a = strnlen(a, NAME_MOST), length_b = strnlen(b, NAME_MOST);
-	/* Rows of the table of distances between prefixes: two back, one back, this one. */
-	size_t older[NAME_MOST + 1] = { 0 }, old[NAME_MOST + 1], now[NAME_MOST + 1];
-
-	for (size_t j = 0; j <= length_b; j++)
-		old[j] = j;
-	for (size_t i = 1; i <= length_a; i++) {
-		now[0] = i;
-		for (size_t j = 1; j <= length_b; j++) {
-			int x = tolower((unsigned char)a[i - 1]);
-			int y = tolower((unsigned char)b[j - 1]);
-			size_t best = old[j - 1] + (x != y);
-
-			if (old[j] + 1 < best)
-				best = old[j] + 1;
-			if (now[j - 1] + 1 < best)
-				best = now[j - 1] + 1;
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-			    older[j - 2] + 1 < best)
-				best = older[j - 2] + 1;
-			now[j] = best;
-		}
-		memcpy(older, old, sizeof(old));
-		memcpy(old, now, sizeof(now));
-	}
-	return old[length_b];
 }
 
 const char *feature_near(const char *name)

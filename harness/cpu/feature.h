@@ -40,8 +40,6 @@ struct feature_set {
 int feature_find(const char *name);
 /* The table's name that is nearest to a mistyped one, or NULL where none is near. */
 const char *feature_near(const char *name);
-/* How far apart two names are: the fewest letters put in, left out, changed or swapped. */
-size_t name_distance(const char *a, const char *b);
 
 static inline bool feature_in(const struct feature_set *set, int index)
 {

@@ -2,6 +2,7 @@
 /* A growable string, allocation that aborts, and the one way to make foreign bytes printable. */
 #include "harness/util/text.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -141,4 +142,39 @@ char *text_printable(char *out, size_t room, const void *bytes, size_t length)
 	}
 	out[used] = '\0';
 	return out;
+}
+
+#define NAME_MOST 64
+
+static bool same_letter(char a, char b)
+{
+	return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+size_t name_distance(const char *a, const char *b)
+{
+	size_t length_a = strnlen(a, NAME_MOST), length_b = strnlen(b, NAME_MOST);
+	/* Rows of the table of distances between prefixes: two back, one back, this one. */
+	size_t older[NAME_MOST + 1] = { 0 }, old[NAME_MOST + 1], now[NAME_MOST + 1];
+
+	for (size_t j = 0; j <= length_b; j++)
+		old[j] = j;
+	for (size_t i = 1; i <= length_a; i++) {
+		now[0] = i;
+		for (size_t j = 1; j <= length_b; j++) {
+			size_t best = old[j - 1] + !same_letter(a[i - 1], b[j - 1]);
+
+			if (old[j] + 1 < best)
+				best = old[j] + 1;
+			if (now[j - 1] + 1 < best)
+				best = now[j - 1] + 1;
+			if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) &&
+			    same_letter(a[i - 2], b[j - 1]) && older[j - 2] + 1 < best)
+				best = older[j - 2] + 1;
+			now[j] = best;
+		}
+		memcpy(older, old, sizeof(old));
+		memcpy(old, now, sizeof(now));
+	}
+	return old[length_b];
 }

@@ -36,4 +36,8 @@ char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
  */
 char *text_printable(char *out, size_t room, const void *bytes, size_t length);
 
+/* How far apart two names are, whatever their capitals: the fewest letters put in, left out,
+ * changed or swapped with a neighbour. Of names of more than 64 bytes the first 64 count. */
+size_t name_distance(const char *a, const char *b);
+
 #endif

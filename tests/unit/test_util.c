@@ -40,6 +40,15 @@ static char *in_folder(const char *name)
 
 /* --- errors --- */
 
+START_TEST(names_are_so_far_apart)
+{
+	ck_assert_uint_eq(name_distance("kitten", "sitting"), 3);
+	ck_assert_uint_eq(name_distance("", "abc"), 3);
+	ck_assert_uint_eq(name_distance("same", "SAME"), 0);
+	ck_assert_uint_eq(name_distance("clzreo", "CLZERO"), 1);
+}
+END_TEST
+
 START_TEST(error_set_fills_and_fails)
 {
 	struct error err = { 0 };
@@ -527,6 +536,7 @@ Suite *suite_util(void)
 	tcase_add_loop_test(text, text_at_the_edge, 0, 10);
 	tcase_add_test_raise_signal(text, text_too_long_aborts, SIGABRT);
 	tcase_add_loop_test(text, printable_is_inert, 0, sizeof(printable) / sizeof(printable[0]));
+	tcase_add_test(text, names_are_so_far_apart);
 	tcase_add_test(text, printable_without_room);
 	tcase_add_test(text, allocation_of_nothing_is_a_pointer);
 	suite_add_tcase(suite, text);
