@@ -175,7 +175,7 @@ static void mostly_fast(void *to, const void *from, size_t bytes)
 START_TEST(a_run_is_the_median_of_its_slices)
 {
 	static const struct measured_path path = { .work = mostly_fast };
-	static const struct measure_effort effort = { .runs = 9, .slices = 3 };
+	static const struct measure_effort effort = { .runs = 5, .slices = 3 };
 	struct measure_options options = { .threads = 1, .bytes = 4096, .sample_seconds = 0.001 };
 	struct measured cell = { .path = &path, .bytes = 4096, .threads = 1 };
 	struct measure *measure = measure_open(&options, NULL);
@@ -218,12 +218,13 @@ static void note_b(void *to, const void *from, size_t bytes)
 	note('b');
 }
 
-/* Two rounds a slice, so that "aabb" and "bbaa" are the two orders of a slice of both. */
+/* A run is one slice here, of two rounds: "aabb" and "bbaa" are the two orders of a turn, nine of
+ * which are made at least, and the seed is always the same. */
 START_TEST(the_order_of_the_paths_changes)
 {
 	static const struct measured_path paths[] = { { .work = note_a }, { .work = note_b } };
 	static const struct measure_effort effort = { .runs = 9, .slices = 1 };
-	struct measure_options options = { .threads = 1, .bytes = 4096, .sample_seconds = 0.001 };
+	struct measure_options options = { .threads = 1, .bytes = 4096, .sample_seconds = 1e-9 };
 	struct measured cells[] = { { .path = &paths[0], .bytes = 4096, .threads = 1 },
 				    { .path = &paths[1], .bytes = 4096, .threads = 1 } };
 	struct measure *measure = measure_open(&options, NULL);
@@ -289,6 +290,7 @@ Suite *suite_measure(void)
 	tcase_add_test(runs, the_order_of_the_paths_changes);
 	tcase_add_test(runs, it_stops_when_it_is_told_to);
 	tcase_add_test(runs, more_threads_than_cpus_are_refused);
+	tcase_set_timeout(runs, 60); /* a busy machine */
 	suite_add_tcase(suite, runs);
 	return suite;
 }
