@@ -421,18 +421,23 @@ int results_program(struct results *results, const char *cell, const char *part,
 int results_logs(struct results *results, const char *const *cells, size_t count, const char *part,
 		 const struct guest_result *guest, struct error *err)
 {
+	CLEANUP_TEXT struct text end = { 0 };
 	const struct {
 		const char *name;
 		const struct text *bytes;
+		bool optional; /* no file where it is empty */
 	} logs[] = {
-		{ "console", &guest->console },
-		{ "report", &guest->report },
-		{ "qemu", &guest->qemu },
-		{ "disk", &guest->logs },
+		{ "console", &guest->console, false },
+		{ "report", &guest->report, false },
+		{ "qemu", &guest->qemu, false },
+		{ "disk", &guest->logs, true },
+		{ "end", &end, true },
 	};
-	/* The last is of few guests. */
-	const size_t kept = sizeof(logs) / sizeof(*logs) - !guest->logs.length;
 	CLEANUP_FREE char *first = NULL;
+
+	/* Of a guest that is tried again, or in parts, no record has its reason. */
+	if (part && *guest->reason)
+		text_addf(&end, "%s\n", guest->reason);
 
 	for (size_t i = 0; i < count; i++) {
 		CLEANUP_FREE char *folder = xasprintf("%s/cells/%s%s%s", results->path, cells[i],
@@ -440,11 +445,13 @@ int results_logs(struct results *results, const char *const *cells, size_t count
 
 		if (folder_make(folder, err) < 0)
 			return -1;
-		for (size_t j = 0; j < kept; j++) {
+		for (size_t j = 0; j < sizeof(logs) / sizeof(*logs); j++) {
 			CLEANUP_FREE char *path = xasprintf("%s/%s.log", folder, logs[j].name);
 			CLEANUP_FREE char *from =
 				first ? xasprintf("%s/%s.log", first, logs[j].name) : NULL;
 
+			if (logs[j].optional && !logs[j].bytes->length)
+				continue;
 			if ((first ? link_log(from, path, logs[j].bytes, err)
 				   : write_log(path, logs[j].bytes, err)) < 0)
 				return -1;

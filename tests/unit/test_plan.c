@@ -707,6 +707,35 @@ START_TEST(a_rack_keeps_one_copy_of_its_logs)
 }
 END_TEST
 
+/* A guest whose cells are tried again is in no record: its folder says how it ended. */
+START_TEST(how_an_earlier_guest_ended_is_kept)
+{
+	static const char *const cells[] = { "cpu-0/bare/dispatch" };
+	CLEANUP_FREE char *path = in_folder("r");
+	CLEANUP_FREE char *end = in_folder("r/cells/cpu-0/bare/dispatch/rack/end.log");
+	CLEANUP_FREE char *last = in_folder("r/cells/cpu-0/bare/dispatch/end.log");
+	CLEANUP_FREE char *quiet = in_folder("r/cells/cpu-0/bare/dispatch/full/end.log");
+	struct guest_result guest = { .reason = "libvirt refuses" }, finished = { 0 };
+	struct cpu_list list = { 0 };
+	struct results *results;
+	struct plan plan;
+	struct stat st;
+
+	make_plan(&plan, &list, 1);
+	results = results_open(path, false, &plan, NULL);
+	ck_assert_int_eq(results_logs(results, cells, 1, "rack", &guest, NULL), 0);
+	ck_assert_int_eq(results_logs(results, cells, 1, "full", &finished, NULL), 0);
+	ck_assert_int_eq(results_logs(results, cells, 1, NULL, &guest, NULL), 0);
+	ck_assert_int_eq(stat(end, &st), 0);
+	ck_assert_int_eq(st.st_size, sizeof("libvirt refuses\n") - 1);
+	ck_assert_int_lt(access(last, F_OK), 0);
+	ck_assert_int_lt(access(quiet, F_OK), 0);
+	results_close(results);
+	plan_free(&plan);
+	cpu_list_free(&list);
+}
+END_TEST
+
 /* --- the schedule, with acted guests (the linker puts these in place of the real ones)
  * ------------- */
 
@@ -1153,6 +1182,7 @@ Suite *suite_plan(void)
 	tcase_add_test(results, nothing_to_resume);
 	tcase_add_test(results, a_full_disk_keeps_whole_records);
 	tcase_add_test(results, a_rack_keeps_one_copy_of_its_logs);
+	tcase_add_test(results, how_an_earlier_guest_ended_is_kept);
 	suite_add_tcase(suite, results);
 
 	tcase_add_checked_fixture(schedule, make_folder, remove_folder);
