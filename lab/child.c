@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,8 +28,11 @@ static void become(const struct child *child, const char *const argv[], const ch
 	static const char *const variables[] = { "MAKEFLAGS", "MAKELEVEL", "MFLAGS",
 						 "MAKEOVERRIDES" };
 
-	if (child->alone)
+	/* Where we are killed our locks go, so what makes use of them has to go as well. */
+	if (child->alone) {
 		setpgid(0, 0);
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+	}
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);

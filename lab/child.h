@@ -19,7 +19,8 @@ struct child {
 int child_start(struct child *child, const char *const argv[], const char *folder,
 		const struct text *input, struct error *err);
 /* The same for what starts others in its turn, such as make: in a process group of its own, which
- * child_wait ends whole when a signal comes to us. */
+ * child_wait ends whole when a signal comes to us; it is told to end as well where we are killed.
+ */
 int child_start_alone(struct child *child, const char *const argv[], const char *folder,
 		      struct error *err);
 /* Waits; its exit status, or 128 and the signal that ended it. */
