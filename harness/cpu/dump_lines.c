@@ -80,13 +80,33 @@ static bool same_leaf_line(const struct leaf_line *a, const struct leaf_line *b)
 	return !memcmp(&a->leaf, &b->leaf, sizeof(a->leaf));
 }
 
+/* What a wrap leaves of numbers: then the number before it may have lost its end. */
+static bool goes_on(const struct dump_text *text, const struct line *line,
+		    const struct leaf_format *format, uint32_t context)
+{
+	struct line next = *line;
+	size_t passed = 0;
+	bool digit = false;
+
+	if (!next_piece(text, &next, &passed) || !is_piece(&next, format, context))
+		return false;
+	for (const char *at = next.at; at < next.end; at++) {
+		if (!isxdigit((unsigned char)*at) && *at != ' ' && *at != ',')
+			return false;
+		digit |= *at != ' ';
+	}
+	return digit;
+}
+
 /*
  * The line and those behind it as one, if that makes a whole leaf in one way only; a wrap breaks a
- * line at a blank, which it drops, or anywhere. Returns how many lines there were, empty ones too,
- * 0 for none.
+ * line at a blank, which it drops, or anywhere. What goes on behind a line as long as the longest
+ * is of the same number; behind another one, nothing is sure. Returns how many lines there were,
+ * empty ones too, 0 for none.
  */
 static size_t join(const struct dump_text *text, const struct line *line,
-		   const struct leaf_format *format, uint32_t context, struct leaf_line *out)
+		   const struct leaf_format *format, uint32_t context, size_t longest,
+		   struct leaf_line *out)
 {
 	struct line pieces[PIECES_MAX] = { *line };
 	char joined[JOINED_MAX];
@@ -110,8 +130,12 @@ static size_t join(const struct dump_text *text, const struct line *line,
 			*out = read;
 			found++;
 		}
-		if (found)
+		if (!found)
+			continue;
+		if (!format->any_width || !goes_on(text, &pieces[count - 1], format, context))
 			return found == 1 ? passed : 0;
+		if ((size_t)(pieces[count - 1].end - pieces[count - 1].at) < longest)
+			return 0;
 	}
 	return 0;
 }
@@ -139,23 +163,6 @@ static bool doubtful_end(const struct dump_text *text, const struct line *line,
 static bool remark_follows(const struct line *line)
 {
 	return *line->end == '\n' && *scan_blanks(line->end + 1) == '[';
-}
-
-/* What a wrap leaves of numbers: then the number before it may have lost its end. */
-static bool goes_on(const struct dump_text *text, const struct line *line,
-		    const struct leaf_format *format, uint32_t context)
-{
-	struct line next = *line;
-	bool digit = false;
-
-	if (!line_next(text, &next) || !is_piece(&next, format, context))
-		return false;
-	for (const char *at = next.at; at < next.end; at++) {
-		if (!isxdigit((unsigned char)*at) && *at != ' ' && *at != ',')
-			return false;
-		digit |= *at != ' ';
-	}
-	return digit;
 }
 
 static size_t longest_line(const struct dump_text *text)
@@ -219,6 +226,7 @@ void read_leaf_lines(struct reading *reading, const struct dump_text *text,
 	size_t longest = format->any_width ? longest_line(text) : 0;
 	struct leaf_line last = { 0 };
 	unsigned last_number = 0;
+	bool broken = false; /* the line before is no whole row */
 
 	reading->arrays = format->arrays;
 	while (line_next(text, &line)) {
@@ -246,12 +254,12 @@ void read_leaf_lines(struct reading *reading, const struct dump_text *text,
 
 			if ((size_t)(line.end - line.at) == longest && line_next(text, &behind) &&
 			    line_next(text, &behind))
-				lines = join(text, &line, format, context, &joined);
+				lines = join(text, &line, format, context, longest, &joined);
 			read.registers = 3;
 			kind = LINE_CUT;
 		} else if (kind == LINE_CUT ||
 			   (kind == LINE_LEAF && read.open && remark_follows(&line))) {
-			lines = join(text, &line, format, context, &joined);
+			lines = join(text, &line, format, context, longest, &joined);
 		}
 		context = read.context;
 		if (lines) {
@@ -262,6 +270,10 @@ void read_leaf_lines(struct reading *reading, const struct dump_text *text,
 			while (--lines)
 				line_next(text, &line);
 		}
+		/* A row of any width that is cut may be what a wrap left of the one before. */
+		if (kind == LINE_CUT && read.part && broken)
+			read.registers = 0;
+		broken = kind == LINE_CUT || (broken && kind == LINE_OTHER);
 		if (kind == LINE_LEAF)
 			read.registers = 4;
 		else if (kind == LINE_CUT)

@@ -155,6 +155,7 @@ struct leaf_line {
 	long number;
 	uint32_t context; /* the format's own, carried from line to line */
 	bool open;	  /* a LINE_LEAF that may go on in the next line */
+	bool part;	  /* a LINE_CUT of numbers alone, fewer than a row has */
 };
 
 struct leaf_format {

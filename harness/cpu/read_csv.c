@@ -24,8 +24,19 @@ static const char *next_number(const char *at, bool commas, uint32_t *number)
 	return at ? scan_hex(at, 8, 8, number) : NULL;
 }
 
+/* Whether the line ends before the last of the six numbers. */
+static bool is_part(const char *at)
+{
+	size_t separators = 0;
+
+	for (; *at && *at != '\n'; at++)
+		separators += *at == ',' || *at == ';';
+	return separators < 5;
+}
+
 static enum line_kind scan(const char *at, struct leaf_line *out)
 {
+	const char *start = at;
 	size_t plain = strcspn(at, ",;\n");
 	bool commas = at[plain] == ',' || at[plain] == ';';
 
@@ -43,6 +54,7 @@ static enum line_kind scan(const char *at, struct leaf_line *out)
 		return LINE_LEAF;
 	/* The number before may have lost its end. */
 	out->registers -= out->registers > 0;
+	out->part = is_part(start);
 	return LINE_CUT;
 }
 

@@ -654,6 +654,34 @@ START_TEST(wrapped_lines)
 }
 END_TEST
 
+/* What a wrap leaves of a row of numbers may be whole as a number, and look like a row. */
+START_TEST(wrapped_numbers)
+{
+	static const char *const tops[] = { "", "\n" };
+
+	for (size_t i = 0; i < 2; i++) {
+		CLEANUP_TEXT struct text text = { 0 };
+		struct dump dump;
+
+		/* At 19 columns the third piece of each row is digits alone. */
+		text_addf(&text, "0, 0, 7, 1835104325%s\n, 1936746856, 11307%s\n20368%s\n", tops[i],
+			  tops[i], tops[i]);
+		text_addf(&text, "1, 0, 329379, 10506\n24, 532341759, 3950\n49983\n");
+		read_good(&dump, text_string(&text));
+		check_identity(&dump, "ExampleChips", 6, 90, 3);
+		dump_free(&dump);
+	}
+	/* At blanks: the second piece is no leaf 0x80000008. */
+	struct dump dump;
+
+	read_good(&dump, "0, 0, 7, 1835104325, 1936746856, 1130720368\n"
+			 "1, 0, 329379, 1050624, 532341759, 395049983\n2147483648, 0,\n"
+			 "2147483656, 0, 0, 0\n2147483649, 0, 0, 0,\n289, 739248128\n");
+	ck_assert_ptr_null(leaf_of(&dump, 0x80000008u, 0));
+	dump_free(&dump);
+}
+END_TEST
+
 START_TEST(half_a_register_is_none)
 {
 	struct dump dump;
@@ -1507,6 +1535,7 @@ Suite *suite_dump(void)
 	tcase_add_loop_test(dirt, dirt_round_the_lines, 0, COUNT(dirts));
 	tcase_add_loop_test(dirt, encodings, 0, 5);
 	tcase_add_test(dirt, wrapped_lines);
+	tcase_add_test(dirt, wrapped_numbers);
 	tcase_add_test(dirt, half_a_register_is_none);
 	tcase_add_loop_test(dirt, documents_in_other_clothes, 0, COUNT(documents));
 	tcase_add_test(dirt, capitals_that_are_lost);
