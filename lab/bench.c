@@ -282,10 +282,17 @@ static void plan_groups(struct bench *bench)
 					};
 }
 
+static bool is_interrupted(void *context)
+{
+	(void)context;
+	return interrupt_signal() != 0;
+}
+
 static int measure_machine(struct bench *bench, struct error *err)
 {
 	struct measure_options options = { .sample_seconds = SLICE_SECONDS,
-					   .warm_seconds = WARM_SECONDS };
+					   .warm_seconds = WARM_SECONDS,
+					   .stop = is_interrupted };
 	const struct bench_effort effort = {
 		.runs = bench->options.runs,
 		.end = bench->started + bench->options.seconds,
@@ -322,6 +329,7 @@ static int measure_machine(struct bench *bench, struct error *err)
 	measure_close(measure);
 	bench_unmap_pmem(&pmem);
 	bench->result.seconds = clock_seconds() - bench->started;
+	bench->result.interrupted = interrupt_signal() != 0;
 	return result;
 }
 
@@ -387,8 +395,11 @@ int command_bench(struct lab *lab, const struct command *command, int argc, char
 			status = lab_fail(&err);
 	}
 	interrupt_forget();
-	if (interrupt_signal())
+	if (interrupt_signal()) {
+		if (status == STATUS_OK)
+			fprintf(stderr, "quirklab: interrupted\n");
 		status = 128 + interrupt_signal();
+	}
 	free(bench->result.lines);
 	free(bench->groups);
 	return status;

@@ -49,8 +49,9 @@ struct bench_result {
 	struct bench_machine machine;
 	double huge; /* share of the memory in huge pages */
 	unsigned runs;
-	double seconds; /* that it took */
-	bool late;	/* --seconds was over before everything was measured */
+	double seconds;	  /* that it took */
+	bool late;	  /* not everything was measured: --seconds was over, */
+	bool interrupted; /* or a signal came, maybe after all of it */
 	struct bench_line *lines;
 	size_t line_count;
 };

@@ -97,8 +97,9 @@ void bench_print(FILE *out, const struct bench_result *result)
 		print_line(out, line);
 	}
 	fprintf(out, "\n%zu measurements, %.1f s%s\n", result->line_count, result->seconds,
-		result->late ? "; the time was over before all were made: --seconds gives more"
-			     : "");
+		result->interrupted ? "; interrupted"
+		: result->late ? "; the time was over before all were made: --seconds gives more"
+			       : "");
 }
 
 static json_t *line_json(const struct bench_line *line)

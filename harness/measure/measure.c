@@ -51,26 +51,40 @@ static size_t slices_of(double shortest, double seconds)
 	return slices % 2 ? slices : slices + 1;
 }
 
-/* How many rounds make a slice, and slices a run, found while the path warms up. */
-static void warm_up(struct measure *measure, const struct measured *cell, unsigned effort,
-		    struct plan *plan)
+static bool is_told_to_stop(const struct measure_effort *effort)
+{
+	return effort->stop && effort->stop(effort->context);
+}
+
+/* How many rounds make a slice, and slices a run, found while the path warms up. False: told to
+ * stop. */
+static bool warm_up(struct measure *measure, const struct measured *cell,
+		    const struct measure_effort *effort, struct plan *plan)
 {
 	double shortest = measure->options.sample_seconds, begin = clock_seconds();
 	double seconds;
 
 	plan->unseen = unseen_rounds(measure, cell);
-	while (!measure->warm && clock_seconds() - begin < measure->options.warm_seconds)
+	while (!measure->warm && clock_seconds() - begin < measure->options.warm_seconds) {
+		if (is_told_to_stop(effort))
+			return false;
 		workers_run(measure, cell, 1, 0);
+	}
 	measure->warm = true;
+	if (is_told_to_stop(effort))
+		return false;
 	plan->rounds = 1;
 	seconds = workers_run(measure, cell, 1, plan->unseen);
 	while (seconds < shortest / 2) {
 		double more = shortest / seconds;
 
+		if (is_told_to_stop(effort))
+			return false;
 		plan->rounds = (size_t)((double)plan->rounds * (more > 64 ? 64 : more)) + 1;
 		seconds = workers_run(measure, cell, plan->rounds, plan->unseen);
 	}
-	plan->slices = effort * slices_of(shortest, seconds);
+	plan->slices = effort->slices * slices_of(shortest, seconds);
+	return true;
 }
 
 static void run_slice(struct measure *measure, const struct measured *cell, struct plan *plan)
@@ -126,7 +140,7 @@ static bool run_turn(struct measure *measure, struct measured *cells, struct pla
 
 			if (!plan->wanted || slice >= plan->slices)
 				continue;
-			if (effort->stop && effort->stop(effort->context))
+			if (is_told_to_stop(effort))
 				return false;
 			run_slice(measure, &cells[order[i]], plan);
 		}
@@ -146,7 +160,8 @@ int measure_cells(struct measure *measure, struct measured *cells, size_t count,
 	workers_forget_pace(measure);
 	for (size_t i = 0; i < count; i++) {
 		order[i] = i;
-		warm_up(measure, &cells[i], effort->slices, &plans[i]);
+		if (!warm_up(measure, &cells[i], effort, &plans[i]))
+			return 0;
 	}
 	for (;;) {
 		bool wanting = false;

@@ -36,9 +36,13 @@ struct measure_options {
 	size_t cache; /* of the last level, in bytes: what fits is warmed longer */
 	double sample_seconds; /* how long a slice lasts at least, by repeating what is shorter */
 	double warm_seconds;   /* what the first cell is run for before anything counts */
+	/* Asked while memory is taken, which may last for seconds: ends that where it says so; or
+	 * NULL. */
+	bool (*stop)(void *context);
+	void *context;
 };
 
-/* The memory and the threads. ERROR_LAB where there is not enough of either. */
+/* The memory and the threads. ERROR_LAB where there is not enough of either, or told to stop. */
 struct measure;
 struct measure *measure_open(const struct measure_options *options, struct error *err);
 void measure_close(struct measure *measure);

@@ -83,8 +83,22 @@ static void *serve(void *argument)
 /* --- opening
  * -------------------------------------------------------------------------------------- */
 
-/* Buffers, present before the first run: written to, as a page of zeroes would else stand for all.
- */
+/* Written to, as a page of zeroes would else stand for all. */
+static int fill(struct measure *measure, struct error *err)
+{
+	const struct measure_options *options = &measure->options;
+
+	for (size_t done = 0; done < measure->memory_bytes; done += HUGE_PAGE) {
+		size_t left = measure->memory_bytes - done;
+
+		if (options->stop && options->stop(options->context))
+			return error_set(err, ERROR_LAB, "interrupted");
+		memset(measure->memory + done, 0x5a, left < HUGE_PAGE ? left : HUGE_PAGE);
+	}
+	return 0;
+}
+
+/* Buffers, present before the first run. */
 static int take_memory(struct measure *measure, struct error *err)
 {
 	const struct measure_options *options = &measure->options;
@@ -103,8 +117,7 @@ static int take_memory(struct measure *measure, struct error *err)
 				 measure->memory_bytes >> 20, strerror(errno));
 	measure->memory = memory;
 	madvise(memory, measure->memory_bytes, advice);
-	memset(memory, 0x5a, measure->memory_bytes);
-	return 0;
+	return fill(measure, err);
 }
 
 static int start_worker(struct measure *measure, unsigned number, struct error *err)

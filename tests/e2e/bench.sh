@@ -69,4 +69,15 @@ runs "as evidence" env QUIRKLAB_MODELS="$work/models" "$program" bench --op mems
 check "nothing of the table is lost" sh -c "! diff '$top/cpu-models/evidence.tsv' models/evidence.tsv | grep '^<'"
 check "what is added is of this machine" sh -c "diff '$top/cpu-models/evidence.tsv' models/evidence.tsv | grep '^>' |
 	awk -F '\t' '\$12 !~ /^quirklab bench/ { bad = 1 } END { exit bad }'"
+
+# A signal ends it, while memory is taken as well, and the table stays as it is.
+cp models/evidence.tsv before.tsv
+begin=$SECONDS status=0
+timeout --preserve-status -s TERM 0.5 env QUIRKLAB_MODELS="$work/models" "$program" bench --size 256M --seconds 60 --json \
+	--evidence >out 2>err </dev/null || status=$?
+check "ends when it is told to" test $status = 143
+check "at once" test $((SECONDS - begin)) -lt 5
+check "says why" test "$(cat err)" = "quirklab: interrupted"
+check "prints whole JSON or nothing" jq -es 'length < 2' out
+check "adds no evidence then" cmp before.tsv models/evidence.tsv
 finish

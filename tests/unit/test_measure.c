@@ -258,9 +258,33 @@ START_TEST(it_stops_when_it_is_told_to)
 	struct measure *measure = measure_open(&options, NULL);
 
 	ck_assert_ptr_nonnull(measure);
+	calls = 0;
 	ck_assert_int_eq(measure_cells(measure, &cell, 1, &effort, NULL), 0);
 	measure_close(measure);
 	ck_assert_uint_eq(cell.runs, 0);
+	ck_assert_uint_eq(calls, 0); /* not even to find how many rounds make a slice */
+}
+END_TEST
+
+static bool at_third_time(void *context)
+{
+	unsigned *asked = context;
+
+	return ++*asked == 3;
+}
+
+/* Memory that nobody has: it would take for ever. */
+START_TEST(taking_memory_stops_when_it_is_told_to)
+{
+	unsigned asked = 0;
+	struct measure_options options = {
+		.threads = 1, .bytes = 1ul << 40, .stop = at_third_time, .context = &asked
+	};
+	struct error err = { 0 };
+
+	ck_assert_ptr_null(measure_open(&options, &err));
+	ck_assert_str_eq(err.text, "interrupted");
+	ck_assert_uint_eq(asked, 3);
 }
 END_TEST
 
@@ -289,6 +313,7 @@ Suite *suite_measure(void)
 	tcase_add_test(runs, a_run_is_the_median_of_its_slices);
 	tcase_add_test(runs, the_order_of_the_paths_changes);
 	tcase_add_test(runs, it_stops_when_it_is_told_to);
+	tcase_add_test(runs, taking_memory_stops_when_it_is_told_to);
 	tcase_add_test(runs, more_threads_than_cpus_are_refused);
 	tcase_set_timeout(runs, 60); /* a busy machine */
 	suite_add_tcase(suite, runs);
