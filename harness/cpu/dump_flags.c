@@ -527,6 +527,21 @@ static void vendor_of(const struct reading *reading, char *vendor)
 	}
 }
 
+bool flags_name_lm(const struct flag_list *list)
+{
+	for (size_t i = 0; i < list->line_count; i++) {
+		const char *end = list->lines[i].end;
+
+		for (const char *at = list->lines[i].at, *next; at < end; at = next) {
+			at = scan_blanks(at);
+			next = at + strcspn(at, " \n");
+			if (next - at == 2 && !strncasecmp(at, "lm", 2))
+				return true;
+		}
+	}
+	return false;
+}
+
 void read_kernel_flags(struct reading *reading, const struct flag_list *list)
 {
 	struct flag_table *table = table_of(reading);

@@ -26,6 +26,26 @@ bool line_next(const struct dump_text *text, struct line *line)
 	return true;
 }
 
+size_t text_cut_width(const struct dump_text *text)
+{
+	struct line line = { 0 }, first = { 0 };
+	size_t longest = 0;
+	bool two = false;
+
+	while (line_next(text, &line)) {
+		size_t length = (size_t)(line.end - line.at);
+
+		if (length > longest) {
+			longest = length;
+			first = line;
+			two = false;
+		} else if (length && length == longest) {
+			two |= strncmp(first.at, line.at, 5) != 0; /* "flags", "bugs ", "vmx f" */
+		}
+	}
+	return two ? longest : 0;
+}
+
 const char *text_find(const struct dump_text *text, const char *word)
 {
 	/* Most texts have no '<' and no '"': then one fast pass is all. */

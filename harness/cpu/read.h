@@ -32,6 +32,9 @@ struct line {
 
 /* The next line into *line, which is all zero before the first; false after the last. */
 bool line_next(const struct dump_text *text, struct line *line);
+/* Where a screen, or a tool, has cut off all lines that were longer: the length of the longest
+ * ones, if there are two that do not begin alike; else 0. */
+size_t text_cut_width(const struct dump_text *text);
 /* Whether the text holds the word; NULL or where. */
 const char *text_find(const struct dump_text *text, const char *word);
 /* The same in a line, in any case. */
@@ -186,6 +189,10 @@ struct flag_list {
 	bool complete;	       /* what the source writes behind it follows: it is not cut */
 	unsigned kernel_least; /* what else the source says of the kernel's age; 0: nothing */
 };
+
+/* A kernel that says otherwise that the CPU has 64 bits names lm: a list without it is not whole.
+ */
+bool flags_name_lm(const struct flag_list *list);
 
 /* The kernel's list: what it could name and does not is off. */
 void read_kernel_flags(struct reading *reading, const struct flag_list *list);

@@ -60,6 +60,7 @@ static const char *const other_keys[] = {
 struct block {
 	struct line values[KEYS]; /* at: NULL where there is none */
 	struct flag_list flags;
+	bool cut;      /* the line of flags ends where all long lines do */
 	bool in_flags; /* a line without a key goes on with the flags */
 	bool any;
 };
@@ -135,11 +136,31 @@ static void warn_of_number(struct reading *reading, const struct block *block, e
 		     key_names[key]);
 }
 
-static void take_sizes(struct reading *reading, const struct block *block)
+/* "46 bits physical, 48 bits virtual" */
+static bool address_sizes(const struct block *block, uint32_t *physical, uint32_t *virtual)
 {
 	const struct line *sizes = &block->values[KEY_ADDRESSES];
+	const char *at = sizes->at ? scan_decimal(sizes->at, physical) : NULL;
+
+	at = at ? scan_word(at, " bits physical, ") : NULL;
+	at = at ? scan_decimal(at, virtual) : NULL;
+	return at && scan_word(at, " bits virtual") && *physical < 256 && *virtual < 256;
+}
+
+/* A line of flags of which a screen shows the beginning; others follow all the same. */
+static bool is_beginning(const struct block *block)
+{
+	uint32_t physical, virtual;
+
+	if (block->cut && block->flags.line_count == 1)
+		return true;
+	return address_sizes(block, &physical, &virtual) && virtual > 32 &&
+	       !flags_name_lm(&block->flags);
+}
+
+static void take_sizes(struct reading *reading, const struct block *block)
+{
 	uint32_t number, other;
-	const char *at;
 
 	if (number_of(block, KEY_LEVEL, &number))
 		reading_bits(reading, 0, 0, CPUID_EAX, number, UINT32_MAX);
@@ -149,13 +170,9 @@ static void take_sizes(struct reading *reading, const struct block *block)
 		reading_bits(reading, 1, 0, CPUID_EBX, number / 8 << 8, 0xFF00);
 	else if (block->values[KEY_CLFLUSH].at)
 		warn_of_number(reading, block, KEY_CLFLUSH);
-	/* "46 bits physical, 48 bits virtual" */
-	at = sizes->at ? scan_decimal(sizes->at, &number) : NULL;
-	at = at ? scan_word(at, " bits physical, ") : NULL;
-	at = at ? scan_decimal(at, &other) : NULL;
-	if (at && scan_word(at, " bits virtual") && number < 256 && other < 256)
+	if (address_sizes(block, &number, &other))
 		reading_bits(reading, 0x80000008u, 0, CPUID_EAX, number | other << 8, 0xFFFF);
-	else if (sizes->at)
+	else if (block->values[KEY_ADDRESSES].at)
 		warn_of_number(reading, block, KEY_ADDRESSES);
 }
 
@@ -191,6 +208,7 @@ static void end_block(struct reading *reading, struct block *block)
 	warn_missing_lines(reading, block);
 	if (name->at)
 		reading_brand(reading, name->at, trimmed(name));
+	block->flags.complete &= !is_beginning(block);
 	read_kernel_flags(reading, &block->flags);
 	*block = (struct block){ 0 };
 }
@@ -219,6 +237,7 @@ static void take_key(struct reading *reading, struct block *block, enum key key,
 
 static int read_cpuinfo(struct reading *reading, const struct dump_text *text, struct error *err)
 {
+	const size_t width = text_cut_width(text);
 	struct block block = { 0 };
 	struct line line = { 0 };
 
@@ -234,6 +253,8 @@ static int read_cpuinfo(struct reading *reading, const struct dump_text *text, s
 			if (known == KEY_PROCESSOR && block.any)
 				end_block(reading, &block);
 			take_key(reading, &block, known, key, length, &value);
+			if (known == KEY_FLAGS)
+				block.cut = (size_t)(line.end - line.at) == width;
 		} else if (scan_blanks(line.at) >= line.end) {
 			/* An empty line ends a block, but some pastes have one after every line. */
 			if (block.values[KEY_FLAGS].at && block.flags.complete)

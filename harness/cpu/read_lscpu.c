@@ -137,6 +137,8 @@ struct summary_lines {
 	struct line vendor, family, model, stepping, name, flags;
 	struct flag_list list;
 	bool list_ended; /* by a line that is not lscpu's */
+	size_t flags_width;
+	bool has_64_bits; /* of which it knows by the flags */
 	bool openbsd;
 	const char *foreign; /* an architecture that is no x86 */
 };
@@ -175,6 +177,9 @@ static void take_line(struct summary_lines *lines, const struct line *line)
 	} else if (take(&lines->flags, line, "Flags")) {
 		lines->list.lines[0] = lines->flags;
 		lines->list.line_count = 1;
+		lines->flags_width = (size_t)(line->end - line->at);
+	} else if (scan_key(line->at, "CPU op-mode(s)", ':')) {
+		lines->has_64_bits = line_find(line, "64-bit") != NULL;
 	} else {
 		take(&lines->vendor, line, "Vendor ID");
 		take(&lines->family, line, "CPU family");
@@ -219,6 +224,9 @@ static int read_lscpu(struct reading *reading, const struct dump_text *text, str
 	if (lines.foreign)
 		return error_set(err, ERROR_INPUT, "not of an x86 CPU, but of %.*s",
 				 (int)strcspn(lines.foreign, "\n "), lines.foreign);
+	if ((lines.list.line_count == 1 && lines.flags_width == text_cut_width(text)) ||
+	    (lines.has_64_bits && !lines.openbsd && !flags_name_lm(&lines.list)))
+		lines.list.complete = false;
 	reading_cpu(reading, 0);
 	take_summary(reading, &lines);
 	return 0;

@@ -975,6 +975,42 @@ static const struct {
 	{ ZERO ONE, "not there, or not whole, so unknown: leaves 0x6 0x7 0xd 0x2 0x4 0x80000000" },
 };
 
+/* The end of a list that a screen, or cut(1), has cut off is unknown; a whole list says what is
+ * off. */
+START_TEST(lines_cut_at_a_width)
+{
+	/* As long as the line of flags, but for its last letter. */
+	static const char bugs[] = "bugs\t\t: spectre_v1 spectre_v2 spec_store_bypass swapgs eibrs";
+	static const char flags[] = "fpu tsc cx8 cmov mmx fxsr sse sse2 syscall nx lm";
+	CLEANUP_TEXT struct text whole = { 0 }, cut = { 0 }, early = { 0 }, lscpu = { 0 };
+	struct dump dump;
+
+	text_addf(&whole, CPUINFO("%s", "%s_pbrsb\nclflush size\t: 64\n"), flags, bugs);
+	read_good(&dump, text_string(&whole));
+	check_bits(&dump, "sse2=1 erms=0");
+	dump_free(&dump);
+	text_addf(&cut, CPUINFO("%s", "%.*s\nclflush size\t: 64\n"), flags,
+		  (int)(strlen("flags\t\t: ") + strlen(flags)), bugs);
+	read_good(&dump, text_string(&cut));
+	check_bits(&dump, "sse2=1 erms=?");
+	ck_assert(warns(&dump, "nothing shows that the list of flags is whole"));
+	dump_free(&dump);
+	/* Of 64 bits, and no lm. */
+	text_addf(&early, CPUINFO("%s", "%s\n"), "fpu vme de pse tsc msr pae mce cx8 apic",
+		  "address sizes\t: 46 bits physical, 48 bits virtual");
+	read_good(&dump, text_string(&early));
+	check_bits(&dump, "tsc=1 sse2=? erms=?");
+	dump_free(&dump);
+	text_addf(&lscpu,
+		  "Architecture: x86_64\nCPU op-mode(s): 32-bit, 64-bit\nVendor ID: GenuineIntel\n"
+		  "CPU family: 6\nModel: 143\nStepping: 8\nFlags: fpu vme de pse tsc msr pae\n"
+		  "Virtualization: VT-x\n");
+	read_good(&dump, text_string(&lscpu));
+	check_bits(&dump, "tsc=1 sse2=? erms=?");
+	dump_free(&dump);
+}
+END_TEST
+
 START_TEST(a_loss_is_named)
 {
 	static const char *const all[] = { "lost from the arrays",   "without a name",
@@ -1536,6 +1572,7 @@ Suite *suite_dump(void)
 	tcase_add_loop_test(dirt, encodings, 0, 5);
 	tcase_add_test(dirt, wrapped_lines);
 	tcase_add_test(dirt, wrapped_numbers);
+	tcase_add_test(dirt, lines_cut_at_a_width);
 	tcase_add_test(dirt, half_a_register_is_none);
 	tcase_add_loop_test(dirt, documents_in_other_clothes, 0, COUNT(documents));
 	tcase_add_test(dirt, capitals_that_are_lost);
