@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "harness/cpu/tables.h"
+#include "harness/judge/mitigation.h"
 #include "harness/util/cleanup.h"
 #include "harness/util/paths.h"
 #include "harness/util/text.h"
@@ -246,9 +247,14 @@ static int read_file(struct expectations **out, const char *path, const char *su
 	if (!strcmp(subject, "dispatch") &&
 	    (table_read(&read->models, models, err) || check_models(read, err)))
 		goto fail;
-	if (!strcmp(subject, "linux") && access(rules, F_OK) == 0 &&
-	    rules_read(&read->rules, rules, err))
-		goto fail;
+	if (!strcmp(subject, "linux") && access(rules, F_OK) == 0) {
+		if (rules_read(&read->rules, rules, err))
+			goto fail;
+		if (mitigation_check(read->rules, err)) {
+			error_prefix(err, "%s", rules);
+			goto fail;
+		}
+	}
 	*out = read;
 	return 0;
 fail:

@@ -170,6 +170,15 @@ static void add_affected(struct text *out, const struct observed_kernel *kernel)
 			text_addf(out, "%s ", kernel->vulnerabilities[i].name);
 }
 
+int mitigation_check(const struct rules *rules, struct error *err)
+{
+	for (size_t i = 0; i < MITIGATIONS; i++)
+		if (!rules_have(rules, operations[i]))
+			return error_set(err, ERROR_INPUT, "no row gives %s: it has lost its end",
+					 operations[i]);
+	return 0;
+}
+
 const char *mitigation_expected(const struct rules *rules, const char *operation,
 				const struct cpu *cpu, const struct observation *observation)
 {

@@ -32,6 +32,9 @@ struct mitigation {
 /* False where the kernel says nothing of it: there is no such file. which: 0 to MITIGATIONS - 1. */
 bool mitigation_read(struct mitigation *out, size_t which, const struct observed_kernel *kernel);
 
+/* ERROR_INPUT, without a path, where the rules say nothing of what is judged by them. */
+int mitigation_check(const struct rules *rules, struct error *err);
+
 /* What the rules expect of that CPU in that guest's kernel; as rules_value has it. */
 const char *mitigation_expected(const struct rules *rules, const char *operation,
 				const struct cpu *cpu, const struct observation *observation);

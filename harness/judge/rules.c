@@ -78,6 +78,17 @@ static unsigned version_read(const char *text)
 	return minor > 999 ? 0 : (unsigned)(major * 1000 + minor);
 }
 
+/* As a row has it: digits, perhaps a point and digits, and nothing else. */
+static bool is_version(const char *text)
+{
+	static const char digits[] = "0123456789";
+	size_t length = strspn(text, digits);
+
+	if (length && text[length] == '.')
+		length += 1 + strspn(text + length + 1, digits);
+	return length && !text[length] && text[length - 1] != '.' && version_read(text);
+}
+
 /* --- conditions ------------------------------------------------------------------------------ */
 
 enum kind { BIT, OPTION, FLAG, BUILT, SAYS, MICROCODE, OTHER_FACT };
@@ -183,7 +194,7 @@ static bool in_list(const char *list, unsigned number)
 	if (!length)
 		return true;
 	for (; length; at = next_word(at + length, ',', &length))
-		if (strtoul(at, NULL, 0) == number)
+		if (strtoul(at, NULL, at[0] == '0' && (at[1] | 0x20) == 'x' ? 16 : 10) == number)
 			return true;
 	return false;
 }
@@ -193,6 +204,8 @@ static bool is_list(const char *list, uint64_t most)
 	size_t length;
 	uint64_t number;
 
+	if (*list && !list[strspn(list, ",")]) /* it would stand for any */
+		return false;
 	for (const char *at = next_word(list, ',', &length); length;
 	     at = next_word(at + length, ',', &length)) {
 		char text[16];
@@ -284,6 +297,15 @@ static bool is_above(const struct rules *rules, const char *fact, size_t row)
 	return found;
 }
 
+static bool is_given(const struct rules *rules, const struct condition *condition)
+{
+	for (size_t i = 0; i < rules->table.row_count; i++)
+		if (!strcmp(cell(rules, i, FACT), condition->what) &&
+		    !strcmp(cell(rules, i, VALUE), condition->value))
+			return true;
+	return false;
+}
+
 static void add_depends(struct text *depends, const char *bit)
 {
 	size_t length;
@@ -313,6 +335,8 @@ static int check_when(struct rules *rules, size_t row, struct error *err)
 				      err);
 		if (condition.kind == OTHER_FACT && !is_above(rules, condition.what, row))
 			return refuse(rules, row, WHEN, "facts whose rows are all above", err);
+		if (condition.kind == OTHER_FACT && !is_given(rules, &condition))
+			return refuse(rules, row, WHEN, "values that a row above gives", err);
 		if (condition.kind == BIT)
 			add_depends(&rules->depends, features[feature_find(condition.what)].name);
 	}
@@ -323,9 +347,9 @@ static int check_row(struct rules *rules, size_t row, struct error *err)
 {
 	if (!*cell(rules, row, FACT) || strchr(cell(rules, row, FACT), ' '))
 		return refuse(rules, row, FACT, "a word", err);
-	if (!version_read(cell(rules, row, SINCE)))
+	if (!is_version(cell(rules, row, SINCE)))
 		return refuse(rules, row, SINCE, "a version, such as 6.1", err);
-	if (*cell(rules, row, BEFORE) && !version_read(cell(rules, row, BEFORE)))
+	if (*cell(rules, row, BEFORE) && !is_version(cell(rules, row, BEFORE)))
 		return refuse(rules, row, BEFORE, "a version, or nothing", err);
 	if (*cell(rules, row, VENDOR) && strlen(cell(rules, row, VENDOR)) != 12)
 		return refuse(rules, row, VENDOR, "the 12 bytes of a vendor, or nothing", err);
@@ -372,6 +396,11 @@ void rules_free(struct rules *rules)
 	table_free(&rules->table);
 	text_free(&rules->depends);
 	free(rules);
+}
+
+bool rules_have(const struct rules *rules, const char *fact)
+{
+	return is_above(rules, fact, rules->table.row_count);
 }
 
 const char *rules_depends(const struct rules *rules)

@@ -14,8 +14,8 @@
 #define RULES_OPEN "?"
 
 struct rules;
-/* A condition or a number that cannot be read, or a fact that refers to one below it, is an error
- * that names the line. */
+/* A condition or a number that cannot be read, a fact that refers to one below it, or to a value
+ * that no row gives, is an error that names the line. */
 int rules_read(struct rules **out, const char *path, struct error *err);
 void rules_free(struct rules *rules);
 
@@ -33,6 +33,9 @@ struct rules_case {
 /* The value of a fact, RULES_OPEN, or "" where no row holds; owned by the rules. A fact that is
  * open makes open what looks at it. */
 const char *rules_value(const struct rules *rules, const char *fact, const struct rules_case *of);
+
+/* Whether any row gives the fact. */
+bool rules_have(const struct rules *rules, const char *fact);
 
 /* Every bit that a condition names and the identity, separated by commas, as `#depends` has them.
  */

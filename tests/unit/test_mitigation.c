@@ -336,6 +336,15 @@ static const struct {
 	{ HEADER "\t6.1\t\t\t\t\t\t\tyes\t\n", ":2: fact is ''; expected a word" },
 	{ HEADER "a\tnow\t\t\t\t\t\t\tyes\t\n",
 	  ":2: since is 'now'; expected a version, such as 6.1" },
+	{ HEADER "a\t6,1\t\t\t\t\t\t\tyes\t\n", /* is not 6 */
+	  ":2: since is '6,1'; expected a version, such as 6.1" },
+	{ HEADER "a\t6.\t\t\t\t\t\t\tyes\t\n",
+	  ":2: since is '6.'; expected a version, such as 6.1" },
+	{ HEADER "a\t6.1\t6.1x\t\t\t\t\t\tyes\t\n",
+	  ":2: before is '6.1x'; expected a version, or nothing" },
+	{ HEADER "a\t6.1\t\t\t,\t\t\t\tyes\t\n", ":2: family is ','; expected numbers and commas" },
+	{ HEADER "a\t6.1\t\t\t\t\t\t\tyes\t\nb\t6.1\t\t\t\t\t\ta=yse\tyes\t\n",
+	  ":3: when is 'a=yse'; expected values that a row above gives" },
 	{ HEADER "a\t6.1\tx\t\t\t\t\t\tyes\t\n",
 	  ":2: before is 'x'; expected a version, or nothing" },
 	{ HEADER "a\t6.1\t\tIntel\t\t\t\t\tyes\t\n",
@@ -406,6 +415,12 @@ START_TEST(rules_are_read_with_the_expected_picks)
 	put_in(folder, "mitigations.tsv", "fact\n");
 	ck_assert_int_eq(expectations_check("linux", &err), -1);
 	wanted = xasprintf("%s/mitigations.tsv:1: column 2 must be 'since'", folder);
+	ck_assert_str_eq(err.text, wanted);
+	put_in(folder, "mitigations.tsv", HEADER "spectre_v2\t6.1\t\t\t\t\t\t\tibrs\t\n");
+	ck_assert_int_eq(expectations_check("linux", &err), -1);
+	free(wanted);
+	wanted =
+		xasprintf("%s/mitigations.tsv: no row gives retbleed: it has lost its end", folder);
 	ck_assert_str_eq(err.text, wanted);
 	ck_assert_int_eq(expectations_check("glibc", NULL), 0);
 	ck_assert_int_eq(folder_remove(folder, NULL), 0);
