@@ -88,6 +88,17 @@ check "the other of them" is $status 1
 sed -i 's/, [0-9.]* s$//' out out1
 check "both say the same" cmp out out1
 check "both builds are there" lines 2 <(builds)
+# One that is killed leaves no make, which would go on where its locks are no more.
+makes()
+{
+	pgrep -f "^make .*B=$work/killed/"
+}
+(cd repo && exec env XDG_CACHE_HOME="$work/killed" "$program" diff --no-boot base) >out1 2>err1 </dev/null &
+first=$!
+check "it is building" within 20 makes
+kill -9 $first
+wait $first 2>/dev/null || :
+check "a killed one's makes end" within 3 sh -c "! pgrep -f '^make .*B=$work/killed/'"
 # What a diff has built of the work tree is its own until it ends.
 exec 8>>"$(builds | grep /work-)/lock"
 flock -s 8
