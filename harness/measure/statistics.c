@@ -106,7 +106,7 @@ enum conclusion statistics_conclude(const struct comparison *comparison, double 
 		return CONCLUSION_GOOD;
 	if (!comparison->overlap && comparison->high < 1 - margin)
 		return CONCLUSION_BAD;
-	if (comparison->low > 1 - 2 * margin && comparison->high < 1 + 2 * margin)
+	if (comparison->low > 1 - margin && comparison->high < 1 + margin)
 		return CONCLUSION_SAME;
 	return CONCLUSION_UNCERTAIN;
 }

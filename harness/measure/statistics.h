@@ -44,7 +44,8 @@ const char *conclusion_name(enum conclusion conclusion); /* "good", "bad", "no d
 
 /*
  * Faster or slower: the samples do not overlap, and the whole interval is beyond `margin` (0.05:
- * five percent). The same: the whole interval lies within twice the margin. Else uncertain.
+ * five percent). The same: the whole interval lies within the margin, so that no difference is
+ * both, in two measurements. Else uncertain.
  */
 enum conclusion statistics_conclude(const struct comparison *comparison, double margin);
 

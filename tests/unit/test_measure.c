@@ -90,7 +90,9 @@ START_TEST(conclusions)
 		{ 0.80, 0.70, 0.94, false, CONCLUSION_BAD },
 		{ 0.80, 0.70, 0.94, true, CONCLUSION_UNCERTAIN },
 		{ 0.80, 0.70, 0.96, false, CONCLUSION_UNCERTAIN },
-		{ 1.00, 0.92, 1.08, true, CONCLUSION_SAME },
+		{ 1.00, 0.96, 1.04, true, CONCLUSION_SAME },
+		{ 1.00, 0.92, 1.04, true, CONCLUSION_UNCERTAIN },
+		{ 0.93, 0.92, 0.96, false, CONCLUSION_UNCERTAIN }, /* some would call it bad */
 		{ 1.03, 1.02, 1.04, false, CONCLUSION_SAME },
 		{ 1.00, 0.85, 1.08, true, CONCLUSION_UNCERTAIN },
 	};
