@@ -120,31 +120,34 @@ static const struct word *word_of(const char *operation, const char *line)
 }
 
 /* The code is evidence only where its entry and a retpoline could be seen. */
-static void compare_code(struct mitigation *out, unsigned code, const struct defence *defence)
+static void compare_code(struct mitigation *out, unsigned code,
+			 const struct observed_kernel *kernel)
 {
-	const bool thunks = defence->thunk_calls, wants_thunks = code == CODE_THUNKS,
-		   wants_ibrs = code == CODE_IBRS;
+	const bool wants_thunks = code == CODE_THUNKS, wants_ibrs = code == CODE_IBRS;
+	struct defence defence;
+	bool thunks;
 
 	if (code == CODE_UNSEEN)
 		return;
-	snprintf(out->does, sizeof(out->does), "%u calls of " THUNK "; %s", defence->thunk_calls,
-		 defence->ibrs		? "IBRS at the system call's entry"
-		 : defence->entry_known ? "no IBRS at the system call's entry"
-					: "the system call's entry was not found");
+	defence_read(&defence, kernel);
+	thunks = defence.thunk_calls;
+	snprintf(out->does, sizeof(out->does), "%u calls of " THUNK "; %s", defence.thunk_calls,
+		 defence.ibrs	       ? "IBRS at the system call's entry"
+		 : defence.entry_known ? "no IBRS at the system call's entry"
+				       : "the system call's entry was not found");
 	if (thunks != wants_thunks)
 		snprintf(out->fault, sizeof(out->fault),
 			 "says %s, and %s indirect call goes through a "
 			 "retpoline",
 			 out->says, thunks ? "an" : "no");
-	else if (defence->entry_known && defence->ibrs != wants_ibrs)
+	else if (defence.entry_known && defence.ibrs != wants_ibrs)
 		snprintf(out->fault, sizeof(out->fault), "says %s, and the system call's entry %s",
-			 out->says, defence->ibrs ? "sets IBRS" : "does not set IBRS");
+			 out->says, defence.ibrs ? "sets IBRS" : "does not set IBRS");
 }
 
 bool mitigation_read(struct mitigation *out, size_t which, const struct observed_kernel *kernel)
 {
 	const char *line = line_of(kernel, operations[which]);
-	struct defence defence;
 	const struct word *word;
 
 	*out = (struct mitigation){ .operation = operations[which] };
@@ -155,8 +158,7 @@ bool mitigation_read(struct mitigation *out, size_t which, const struct observed
 	if (!word)
 		return true;
 	snprintf(out->says, sizeof(out->says), "%s", word->word);
-	defence_read(&defence, kernel);
-	compare_code(out, word->code, &defence);
+	compare_code(out, word->code, kernel);
 	return true;
 }
 

@@ -35,12 +35,12 @@ static const char *next_word(const char *list, char separator, size_t *length)
 	return list;
 }
 
-static bool has_word(const char *list, const char *word)
+static bool has_word(const char *list, char separator, const char *word)
 {
 	size_t length;
 
-	for (const char *at = next_word(list, ' ', &length); length;
-	     at = next_word(at + length, ' ', &length))
+	for (const char *at = next_word(list, separator, &length); length;
+	     at = next_word(at + length, separator, &length))
 		if (length == strlen(word) && !memcmp(at, word, length))
 			return true;
 	return false;
@@ -156,13 +156,13 @@ static enum truth holds(const struct rules *rules, const struct condition *condi
 		is = has_option(of->options, condition->what);
 		break;
 	case FLAG:
-		is = has_word(of->flags, condition->what);
+		is = has_word(of->flags, ' ', condition->what);
 		break;
 	case BUILT:
-		is = has_word(of->built, condition->what);
+		is = has_word(of->built, ' ', condition->what);
 		break;
 	case SAYS:
-		is = has_word(of->says, condition->what);
+		is = has_word(of->says, ' ', condition->what);
 		break;
 	case MICROCODE:
 		is = number_read(condition->what, UINT32_MAX, &revision) &&
@@ -306,15 +306,13 @@ static bool is_given(const struct rules *rules, const struct condition *conditio
 	return false;
 }
 
-static void add_depends(struct text *depends, const char *bit)
+/* A bit by its name in the table, whatever the spelling of the condition; each once. */
+static void add_depends(struct rules *rules, const struct condition *condition)
 {
-	size_t length;
+	const char *bit = features[feature_find(condition->what)].name;
 
-	for (const char *at = next_word(depends->bytes, ',', &length); length;
-	     at = next_word(at + length, ',', &length))
-		if (length == strlen(bit) && !memcmp(at, bit, length))
-			return;
-	text_addf(depends, ",%s", bit);
+	if (!has_word(text_string(&rules->depends), ',', bit))
+		text_addf(&rules->depends, ",%s", bit);
 }
 
 static int check_when(struct rules *rules, size_t row, struct error *err)
@@ -338,7 +336,7 @@ static int check_when(struct rules *rules, size_t row, struct error *err)
 		if (condition.kind == OTHER_FACT && !is_given(rules, &condition))
 			return refuse(rules, row, WHEN, "values that a row above gives", err);
 		if (condition.kind == BIT)
-			add_depends(&rules->depends, features[feature_find(condition.what)].name);
+			add_depends(rules, &condition);
 	}
 	return 0;
 }

@@ -30,12 +30,7 @@ refused "a name that is none" "'nothing.img': bare, linux or a file was expected
 refused "--full-boot without an image" "needs --image FILE" --full-boot
 
 # A system for x86-64, as inspection sees it, without a kernel.
-mkdir -p tree/etc tree/usr/bin tree/usr/lib tree/boot tree/var tree/root
-ln -s usr/bin tree/bin
-printf 'ID=debian\nVERSION_ID="12"\nPRETTY_NAME="a test"\n' >tree/etc/os-release
-echo 12.0 >tree/etc/debian_version
-: >tree/etc/fstab
-cp "$B/images/agent" tree/usr/bin/sh
+system_tree tree
 mke2fs -q -t ext4 -d tree kernelless.img 32M >mke2fs.log
 qemu-img convert -O qcow2 kernelless.img whole.qcow2
 head -c 700000 whole.qcow2 >cut.qcow2

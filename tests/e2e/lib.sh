@@ -229,6 +229,17 @@ hostile_results()
 	done
 }
 
+# system_tree FOLDER: a system for x86-64, as inspection of a disk image sees one, without a kernel.
+system_tree()
+{
+	mkdir -p "$1"/{etc,usr/bin,usr/lib,boot,var,root}
+	ln -s usr/bin "$1/bin"
+	printf 'ID=debian\nVERSION_ID="12"\nPRETTY_NAME="a test"\n' >"$1/etc/os-release"
+	echo 12.0 >"$1/etc/debian_version"
+	: >"$1/etc/fstab"
+	cp "$B/images/agent" "$1/usr/bin/sh"
+}
+
 # page_part TAG FILE: what stands between <TAG> and its end in an HTML page; page_hash: its hash, as a
 # Content-Security-Policy has it.
 page_part()

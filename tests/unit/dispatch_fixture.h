@@ -7,17 +7,12 @@
 #include <string.h>
 
 #include "tests/dispatch/dispatch.h"
+#include "tests/unit/vendors.h"
 
 #define KIB	     1024ULL
 #define MIB	     (1024 * KIB)
 #define PAGE	     4096
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define INTEL	     "GenuineIntel"
-#define AMD	     "AuthenticAMD"
-#define HYGON	     "HygonGenuine"
-#define CENTAUR	     "CentaurHauls"
-#define ZHAOXIN	     "  Shanghai  "
-#define NOBODY	     "NobodyKnows!"
 
 /* The hardware's numbering. */
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };

@@ -14,15 +14,11 @@
 #include "harness/util/file.h"
 #include "harness/util/paths.h"
 #include "harness/util/text.h"
+#include "tests/unit/vendors.h"
 
 Suite *suite_mitigation(void);
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define INTEL	     "GenuineIntel"
-#define AMD	     "AuthenticAMD"
-#define HYGON	     "HygonGenuine"
-#define CENTAUR	     "CentaurHauls"
-#define ZHAOXIN	     "  Shanghai  "
 
 /* --- the rules --- */
 

@@ -39,12 +39,7 @@ put part 2048 data.img
 refused data.img "no operating system in it .ext2."
 
 # The headers of a system for another machine: the agent, said to be for AArch64 (ELF, e_machine 183).
-mkdir -p tree/etc tree/usr/bin tree/usr/lib tree/boot tree/var tree/root
-ln -s usr/bin tree/bin
-printf 'ID=debian\nVERSION_ID="12"\nPRETTY_NAME="a test"\n' >tree/etc/os-release
-echo 12.0 >tree/etc/debian_version
-: >tree/etc/fstab
-cp "$B/images/agent" tree/usr/bin/sh
+system_tree tree
 printf '\267\0' | dd of=tree/usr/bin/sh bs=1 seek=18 conv=notrunc status=none
 mke2fs -q -t ext4 -d tree arm.img 32M
 refused arm.img "a system for aarch64, x86_64 was expected"
