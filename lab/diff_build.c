@@ -198,12 +198,31 @@ static int lock_build(struct diff_side *side, const char *place, struct error *e
 	return side->locked ? 0 : -1;
 }
 
+/*
+ * Where compilers put what they need for a moment, as their environment has it: a compiler that is
+ * killed with us may leave it, which then ends with the build, or when that is used again.
+ */
+#define SCRATCH "TMPDIR="
+
+static char *scratch_of(const struct diff_side *side)
+{
+	return xasprintf(SCRATCH "%s/scratch", side->build);
+}
+
+static int empty_scratch(const struct diff_side *side, struct error *err)
+{
+	CLEANUP_FREE char *scratch = scratch_of(side);
+	const char *folder = scratch + strlen(SCRATCH);
+
+	return folder_remove(folder, err) < 0 ? -1 : folder_make(folder, err);
+}
+
 static int prepare(struct diff_side *side, const char *place, struct error *err)
 {
 	CLEANUP_FREE char *dispatcher = NULL;
 
 	side->build = xasprintf("%s/build", place);
-	if (folder_make(side->build, err) < 0)
+	if (folder_make(side->build, err) < 0 || empty_scratch(side, err) < 0)
 		return -1;
 	utimensat(AT_FDCWD, place, NULL, 0); /* used now */
 	if (!side->id)
@@ -243,10 +262,11 @@ static int start_make(struct child *child, const struct diff_side *side, bool im
 	CLEANUP_FREE char *library = xasprintf("%s/libdispatch.a", side->build);
 	CLEANUP_FREE char *bare = side_image(side);
 	CLEANUP_FREE char *jobs = xasprintf("-j%ld", sysconf(_SC_NPROCESSORS_ONLN));
-	const char *const argv[] = { "make",  "-s",    "--no-print-directory",
-				     jobs,    build,   "OPT=-O1",
-				     "WARN=", library, image ? bare : NULL,
-				     NULL };
+	CLEANUP_FREE char *scratch = scratch_of(side);
+	const char *const argv[] = {
+		"env", scratch,	  "make",  "-s",    "--no-print-directory", jobs,
+		build, "OPT=-O1", "WARN=", library, image ? bare : NULL,    NULL
+	};
 
 	return child_start_alone(child, argv, side->tree, err);
 }
@@ -279,11 +299,12 @@ static int link_chooser(const struct diff_side *side, struct error *err)
 	CLEANUP_FREE char *words = xstrdup(compiler && *compiler ? compiler : "cc");
 	const char *const rest[] = { "-std=gnu17", "-O1", "-no-pie", include,
 				     "-o",	   new,	  source,    library };
-	const char *argv[CC_WORDS + sizeof(rest) / sizeof(*rest) + 1];
-	size_t count = 0;
+	CLEANUP_FREE char *scratch = scratch_of(side);
+	const char *argv[2 + CC_WORDS + sizeof(rest) / sizeof(*rest) + 1] = { "env", scratch };
+	size_t count = 2;
 	char *save = NULL;
 
-	for (char *word = strtok_r(words, " ", &save); word && count < CC_WORDS;
+	for (char *word = strtok_r(words, " ", &save); word && count < 2 + CC_WORDS;
 	     word = strtok_r(NULL, " ", &save))
 		argv[count++] = word;
 	for (size_t i = 0; i < sizeof(rest) / sizeof(*rest); i++)

@@ -88,17 +88,26 @@ check "the other of them" is $status 1
 sed -i 's/, [0-9.]* s$//' out out1
 check "both say the same" cmp out out1
 check "both builds are there" lines 2 <(builds)
-# One that is killed leaves no make, which would go on where its locks are no more.
+# One that is killed leaves no make, which would go on where its locks are no more, and what its
+# compilers leave lies with what they were building.
+cat >compiler <<-end
+	#!/bin/sh
+	echo "\$TMPDIR" >>$work/scratch
+	exec cc "\$@"
+end
+chmod +x compiler
 makes()
 {
 	pgrep -f "^make .*B=$work/killed/"
 }
-(cd repo && exec env XDG_CACHE_HOME="$work/killed" "$program" diff --no-boot base) >out1 2>err1 </dev/null &
+(cd repo && exec env CC="$work/compiler" XDG_CACHE_HOME="$work/killed" "$program" diff --no-boot base) >out1 2>err1 </dev/null &
 first=$!
 check "it is building" within 20 makes
+check "with compilers" within 20 test -s scratch
 kill -9 $first
 wait $first 2>/dev/null || :
 check "a killed one's makes end" within 3 sh -c "! pgrep -f '^make .*B=$work/killed/'"
+check "its compilers' files were with its builds" lines 0 <(grep -v "^$work/killed/quirklab/diff/" scratch)
 # What a diff has built of the work tree is its own until it ends.
 exec 8>>"$(builds | grep /work-)/lock"
 flock -s 8
