@@ -12,7 +12,7 @@
 #include "lab/interrupt.h"
 #include "lab/outputs.h"
 
-#define SLICE_SECONDS 0.003 /* what is shorter is repeated */
+#define SLICE_SECONDS 0.003 /* what is shorter is repeated: many bursts of noise are as long */
 #define WARM_SECONDS  0.3   /* until a CPU that slept has its frequency */
 #define RUNS_LEAST    5
 
@@ -299,7 +299,6 @@ static int measure_machine(struct bench *bench, struct error *err)
 	};
 	struct bench_pmem pmem = { 0 };
 	struct measure *measure;
-	int result;
 
 	for (size_t o = 0; o < bench->operation_count; o++)
 		for (size_t p = 0; p < bench->operations[o].path_count; p++)
@@ -324,13 +323,15 @@ static int measure_machine(struct bench *bench, struct error *err)
 		return -1;
 	}
 	bench->result.huge = measure_huge(measure);
-	result = bench_measure(&bench->result, measure, bench->groups, bench->group_count, &effort,
-			       err);
+	bench_measure(&bench->result, measure, bench->groups, bench->group_count, &effort);
 	measure_close(measure);
 	bench_unmap_pmem(&pmem);
 	bench->result.seconds = clock_seconds() - bench->started;
 	bench->result.interrupted = interrupt_signal() != 0;
-	return result;
+	if (!bench->result.line_count && !bench->result.interrupted)
+		return error_set(err, ERROR_LAB, "--seconds %u: no time to measure anything",
+				 bench->options.seconds);
+	return 0;
 }
 
 /* --- the command
@@ -400,6 +401,8 @@ int command_bench(struct lab *lab, const struct command *command, int argc, char
 			fprintf(stderr, "quirklab: interrupted\n");
 		status = 128 + interrupt_signal();
 	}
+	for (size_t i = 0; i < bench->result.line_count; i++)
+		measured_free(&bench->result.lines[i].measured);
 	free(bench->result.lines);
 	free(bench->groups);
 	return status;

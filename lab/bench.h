@@ -14,8 +14,9 @@
 #define BENCH_PATHS_MAX	  16 /* of one operation */
 
 /* What a difference must exceed, whatever its certainty, and that certainty. */
-#define BENCH_MARGIN	 0.05
-#define BENCH_CONFIDENCE 0.99
+#define BENCH_MARGIN	       0.05
+#define BENCH_CONFIDENCE       0.99
+#define BENCH_CONFIDENCE_NOISY 0.999 /* of what is said where the machine was not quiet */
 
 /* One operation: its paths that this CPU can execute; the first is the reference, the one that the
  * dispatcher takes where nothing speaks for another. */
@@ -64,7 +65,7 @@ struct bench_group {
 	const struct bench_operation *operation;
 	size_t bytes;
 	unsigned threads;
-	unsigned tries;		  /* how often it was measured */
+	bool open;		  /* after its first runs it was noisy or uncertain */
 	struct bench_line *lines; /* one for each path, in the result */
 };
 
@@ -74,8 +75,8 @@ struct bench_effort {
 };
 
 /* Measures the groups into the lines of the result, which has room for all paths of all. */
-int bench_measure(struct bench_result *result, struct measure *measure, struct bench_group *groups,
-		  size_t count, const struct bench_effort *effort, struct error *err);
+void bench_measure(struct bench_result *result, struct measure *measure, struct bench_group *groups,
+		   size_t count, const struct bench_effort *effort);
 
 /* Compares the lines of one group (the same operation, extent and threads) with its reference. */
 void bench_compare(struct bench_line *lines, size_t count);

@@ -1,34 +1,58 @@
 // SPDX-License-Identifier: MIT
-/* Measures what was planned while there is time: everything once, then what was noisy or uncertain.
- */
-#include <math.h>
-#include <string.h>
-
+/* Measures what was planned while there is time: everything, then more of what was noisy or
+ * uncertain. */
 #include "harness/util/clock.h"
 #include "lab/bench.h"
 #include "lab/interrupt.h"
 
-#define TRIES_MOST 4 /* of a group that was noisy, while there is time */
+#define FIRST_SHARE (1 / 3.)
+#define CYCLES	    1 /* passes for each run of all groups */
+#define CYCLES_MORE 9 /* and of those that were noisy or uncertain */
+
+/* Noise is the same for both in the long run, so that what differs in every single pass does
+ * differ; nothing less may be said. */
+static void compare_noisy(struct bench_line *line, const struct measured *reference)
+{
+	double samples[STATISTICS_SAMPLES_MAX], others[STATISTICS_SAMPLES_MAX];
+	size_t count = measure_passes(samples, &line->measured);
+	size_t other_count = measure_passes(others, reference);
+
+	line->conclusion = CONCLUSION_NOISY;
+	line->compared = statistics_compare(&line->comparison, samples, count, others, other_count,
+					    BENCH_CONFIDENCE_NOISY);
+	if (!line->compared)
+		return;
+	line->conclusion = statistics_conclude(&line->comparison, BENCH_MARGIN);
+	if (line->conclusion != CONCLUSION_GOOD && line->conclusion != CONCLUSION_BAD) {
+		line->conclusion = CONCLUSION_NOISY;
+		line->compared = false;
+	}
+}
+
+static void compare(struct bench_line *line, const struct measured *reference)
+{
+	line->compared =
+		statistics_compare(&line->comparison, line->measured.gb_per_s, line->measured.runs,
+				   reference->gb_per_s, reference->runs, BENCH_CONFIDENCE);
+	line->conclusion = line->compared ? statistics_conclude(&line->comparison, BENCH_MARGIN)
+					  : CONCLUSION_UNCERTAIN;
+}
 
 void bench_compare(struct bench_line *lines, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct bench_line *line = &lines[i];
-		const struct measured *measured = &line->measured, *reference = &lines->measured;
+		const struct measured *reference = &lines->measured;
 
 		line->reference = i == 0;
 		line->conclusion = CONCLUSION_UNCERTAIN;
-		if (measured->runs)
-			statistics_of(&line->statistics, measured->gb_per_s, measured->runs);
-		if (measured->noisy || reference->noisy) {
-			line->conclusion = CONCLUSION_NOISY;
-			continue;
-		}
-		line->compared = i && statistics_compare(&line->comparison, measured->gb_per_s,
-							 measured->runs, reference->gb_per_s,
-							 reference->runs, BENCH_CONFIDENCE);
-		if (line->compared)
-			line->conclusion = statistics_conclude(&line->comparison, BENCH_MARGIN);
+		if (line->measured.runs)
+			statistics_of(&line->statistics, line->measured.gb_per_s,
+				      line->measured.runs);
+		if (i && (line->measured.noisy || reference->noisy))
+			compare_noisy(line, reference);
+		else if (i)
+			compare(line, reference);
 	}
 }
 
@@ -36,7 +60,7 @@ void bench_compare(struct bench_line *lines, size_t count)
 struct campaign {
 	struct measure *measure;
 	const struct bench_effort *effort;
-	double end; /* of the group at hand */
+	double end; /* of the pass at hand */
 };
 
 static bool time_is_over(void *context)
@@ -46,124 +70,120 @@ static bool time_is_over(void *context)
 	return interrupt_signal() || clock_seconds() > campaign->end;
 }
 
-static size_t count_lines(const struct bench_line *lines, size_t count, enum conclusion conclusion)
+/* One pass over a group. False: there was no time for all of it. */
+static bool pass(struct campaign *campaign, struct bench_group *group)
 {
-	size_t found = 0;
-
-	for (size_t i = 0; i < count; i++)
-		found += !lines[i].reference && lines[i].conclusion == conclusion;
-	return found;
-}
-
-static bool has(const struct bench_group *group, enum conclusion conclusion)
-{
-	return count_lines(group->lines, group->operation->path_count, conclusion);
-}
-
-static int measure_group(struct campaign *campaign, const struct bench_group *group,
-			 unsigned slices, struct bench_line *lines, struct error *err)
-{
-	struct measured cells[BENCH_PATHS_MAX] = { 0 };
+	struct measured cells[BENCH_PATHS_MAX];
+	size_t count = group->operation->path_count;
 	const struct measure_effort effort = {
 		.runs = campaign->effort->runs,
-		.slices = slices,
 		.stop = time_is_over,
 		.context = campaign,
 	};
-	size_t count = group->operation->path_count;
+	bool done;
 
+	if (time_is_over(campaign))
+		return false;
 	for (size_t i = 0; i < count; i++)
-		cells[i] = (struct measured){ .path = &group->operation->paths[i],
-					      .bytes = group->bytes,
-					      .threads = group->threads };
-	if (measure_cells(campaign->measure, cells, count, &effort, err) < 0)
-		return -1;
+		cells[i] = group->lines[i].measured;
+	done = measure_pass(campaign->measure, cells, count, &effort);
 	for (size_t i = 0; i < count; i++)
-		lines[i].measured = cells[i];
-	bench_compare(lines, count);
-	return 0;
+		group->lines[i].measured = cells[i];
+	return done;
 }
 
 static bool is_cut_short(const struct bench_group *group, unsigned runs)
 {
-	for (size_t i = 0; i < group->operation->path_count; i++) {
-		const struct measured *measured = &group->lines[i].measured;
+	for (size_t i = 0; i < group->operation->path_count; i++)
+		if (group->lines[i].measured.passes < runs)
+			return true;
+	return false;
+}
 
-		if (measured->runs < runs && !measured->noisy)
+static void sum(struct bench_group *group, unsigned runs)
+{
+	struct measured cells[BENCH_PATHS_MAX];
+	size_t count = group->operation->path_count;
+
+	for (size_t i = 0; i < count; i++)
+		cells[i] = group->lines[i].measured;
+	measure_sum(cells, count, runs);
+	for (size_t i = 0; i < count; i++)
+		group->lines[i].measured = cells[i];
+	bench_compare(group->lines, count);
+}
+
+static bool is_open(const struct bench_group *group)
+{
+	for (size_t i = 0; i < group->operation->path_count; i++) {
+		const struct bench_line *line = &group->lines[i];
+
+		if (!line->reference && (line->conclusion == CONCLUSION_NOISY ||
+					 line->conclusion == CONCLUSION_UNCERTAIN))
 			return true;
 	}
 	return false;
 }
 
-/* Every group once; each may use what earlier ones left of the time, up to eight shares. */
-static int measure_all(struct campaign *campaign, struct bench_result *result,
-		       struct bench_group *groups, size_t count, struct error *err)
+/* The first pass, which takes longest, over as many groups as there is time for all their runs; the
+ * others are left out. Returns how many. */
+static size_t measure_first(struct campaign *campaign, struct bench_result *result,
+			    struct bench_group *groups, size_t count)
 {
+	double begin = clock_seconds(), all = campaign->effort->end - begin;
+
+	campaign->end = begin + all * FIRST_SHARE;
 	for (size_t i = 0; i < count; i++) {
 		struct bench_group *group = &groups[i];
-		double left = campaign->effort->end - clock_seconds();
-		double share = 8 * left / (double)(count - i);
+		size_t paths = group->operation->path_count;
 
-		if (interrupt_signal() || left <= 0) {
-			result->late = true;
-			return 0;
-		}
-		campaign->end = clock_seconds() + fmin(share, left);
 		group->lines = &result->lines[result->line_count];
-		group->tries = 1;
-		if (measure_group(campaign, group, 1, group->lines, err) < 0)
-			return -1;
-		result->late |= is_cut_short(group, campaign->effort->runs);
-		result->line_count += group->operation->path_count;
+		for (size_t k = 0; k < paths; k++)
+			group->lines[k].measured = (struct measured){
+				.path = &group->operation->paths[k],
+				.bytes = group->bytes,
+				.threads = group->threads,
+			};
+		result->line_count += paths;
+		if (!pass(campaign, group)) {
+			for (size_t k = 0; k < paths; k++)
+				measured_free(&group->lines[k].measured);
+			result->line_count -= paths;
+			return i;
+		}
 	}
-	return 0;
+	return count;
 }
 
-/* Once more: what is quieter stands. */
-static int measure_again(struct campaign *campaign, struct bench_group *group, unsigned slices,
-			 struct error *err)
+static void measure_groups(struct campaign *campaign, struct bench_group *groups, size_t count,
+			   unsigned passes, bool open)
 {
-	size_t count = group->operation->path_count;
-	struct bench_line lines[BENCH_PATHS_MAX] = { 0 };
-
-	if (time_is_over(campaign))
-		return 0;
-	group->tries++;
-	if (measure_group(campaign, group, slices, lines, err) < 0)
-		return -1;
-	if (!time_is_over(campaign) && count_lines(lines, count, CONCLUSION_NOISY) <=
-					       count_lines(group->lines, count, CONCLUSION_NOISY))
-		memcpy(group->lines, lines, count * sizeof(*lines));
-	return 0;
+	for (unsigned i = 0; i < passes; i++)
+		for (size_t k = 0; k < count; k++)
+			if ((!open || groups[k].open) && !pass(campaign, &groups[k]))
+				return;
 }
 
 /*
- * What the time that is left is for: groups that were noisy, in turn, since noise comes and goes;
- * then those that were uncertain, once, with runs that are three times as long. That one's verdict
+ * Every group in turn, so that all of a group's passes together have seen what the machine did in
+ * all that time. Those that were noisy or uncertain then get what is left of it. That verdict
  * stands, whatever it is: to measure until something is certain would find what is not there.
  */
-static int measure_rest(struct campaign *campaign, struct bench_group *groups, size_t count,
-			struct error *err)
-{
-	campaign->end = campaign->effort->end;
-	for (unsigned tries = 1; tries < TRIES_MOST; tries++)
-		for (size_t i = 0; i < count; i++)
-			if (groups[i].tries == tries && has(&groups[i], CONCLUSION_NOISY) &&
-			    measure_again(campaign, &groups[i], 1, err) < 0)
-				return -1;
-	for (size_t i = 0; i < count; i++)
-		if (groups[i].tries && has(&groups[i], CONCLUSION_UNCERTAIN) &&
-		    measure_again(campaign, &groups[i], 3, err) < 0)
-			return -1;
-	return 0;
-}
-
-int bench_measure(struct bench_result *result, struct measure *measure, struct bench_group *groups,
-		  size_t count, const struct bench_effort *effort, struct error *err)
+void bench_measure(struct bench_result *result, struct measure *measure, struct bench_group *groups,
+		   size_t count, const struct bench_effort *effort)
 {
 	struct campaign campaign = { .measure = measure, .effort = effort };
+	size_t fit = measure_first(&campaign, result, groups, count);
 
-	if (measure_all(&campaign, result, groups, count, err) < 0)
-		return -1;
-	return measure_rest(&campaign, groups, count, err);
+	campaign.end = effort->end;
+	measure_groups(&campaign, groups, fit, CYCLES * effort->runs - 1, false);
+	for (size_t i = 0; i < fit; i++) {
+		sum(&groups[i], effort->runs);
+		groups[i].open = is_open(&groups[i]);
+	}
+	measure_groups(&campaign, groups, fit, CYCLES_MORE * effort->runs, true);
+	for (size_t i = 0; i < fit; i++)
+		sum(&groups[i], effort->runs);
+	for (size_t i = 0; i < count; i++)
+		result->late |= i >= fit || is_cut_short(&groups[i], effort->runs);
 }

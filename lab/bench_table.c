@@ -32,8 +32,7 @@ static void print_line(FILE *out, const struct bench_line *line)
 	if (!line->statistics.count) {
 		fprintf(out, "%-18s %8s %7s  ", measured->path->path, "", "");
 		if (measured->noisy)
-			fprintf(out, "noisy, no conclusion (%u runs were disturbed)\n",
-				measured->disturbed);
+			fprintf(out, "noisy, no conclusion (%u disturbed)\n", measured->disturbed);
 		else
 			fprintf(out, "the time was over\n");
 		return;

@@ -115,9 +115,9 @@ const struct command lab_commands[] = {
 	  "not be written. A torn last line of a killed run is left out, with a warning.",
 	  report_option_rows, command_report },
 	{ "bench", "", "measure every path on this machine: which is faster, from which extent on",
-	  "Runs alternate between the paths; one that something else disturbed is made again. A "
-	  "verdict is\n"
-	  "good or bad only where no run of one path lies among those of the other.\n\n"
+	  "The paths take turns; what something else disturbed is measured again while there is "
+	  "time. A verdict\n"
+	  "is good or bad only where no run of one path lies among those of the other.\n\n"
 	  "exit status: 0 measured; 2 bad usage; 3 the times of this machine mean nothing; 130 "
 	  "interrupted.",
 	  bench_option_rows, command_bench },

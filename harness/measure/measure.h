@@ -49,32 +49,56 @@ void measure_close(struct measure *measure);
 /* The share of the memory that is in huge pages, 0..1. */
 double measure_huge(const struct measure *measure);
 
-/* What was measured of one path with one extent and number of threads. */
+/* A moment's measurement. */
+struct measured_slice {
+	double gb_per_s; /* of all threads together, 1e9 bytes a second */
+	double pace;	 /* the slowest CPU's, see noise_pace */
+	unsigned pass;
+	bool lost; /* something else had a CPU */
+};
+
+/* What was measured of one path with one extent and number of threads: the caller sets the first
+ * three, 0 the others. */
 struct measured {
 	const struct measured_path *path;
 	size_t bytes; /* of each thread */
 	unsigned threads;
-	double gb_per_s[STATISTICS_SAMPLES_MAX]; /* of all threads together, 1e9 bytes a second */
+	double gb_per_s[STATISTICS_SAMPLES_MAX]; /* of each run that counts */
 	size_t runs;
-	unsigned disturbed; /* runs that were thrown away, since something else had the CPU */
-	bool noisy;	    /* so many were that the rest says little */
+	unsigned disturbed; /* passes in which something else had the CPU */
+	bool noisy;	    /* so many were that there are not enough others for the runs */
+	unsigned passes;
+	size_t rounds, per_pass; /* rounds of a slice, slices of a pass; 0: not known yet */
+	struct measured_slice *slices;
+	size_t slice_count;
 };
+void measured_free(struct measured *measured);
 
-/* How thoroughly, and how long. */
+/* How often, and how long. */
 struct measure_effort {
 	unsigned runs;		     /* 1..STATISTICS_SAMPLES_MAX */
-	unsigned slices;	     /* so many times the usual slices make a run: 1, 3 or 5 */
-	bool (*stop)(void *context); /* ends early, with fewer runs, where this says so; or NULL */
+	bool (*stop)(void *context); /* ends early where this says so; or NULL */
 	void *context;
 };
 
 /*
- * Runs of each of the cells; the cells share extent and number of threads. A run is one, three or
- * five slices (the fewer, the longer they are), of all cells in turn, each after rounds that are
- * not counted, and its figure is the median of those slices that nothing disturbed. A run most of
- * whose slices were disturbed is repeated, at most as often as there are runs.
+ * One pass: up to four slices of each of the cells, which share extent and number of threads, in an
+ * order that changes, after rounds that are not counted. False: told to stop.
  */
-int measure_cells(struct measure *measure, struct measured *cells, size_t count,
-		  const struct measure_effort *effort, struct error *err);
+bool measure_pass(struct measure *measure, struct measured *cells, size_t count,
+		  const struct measure_effort *effort);
+
+/*
+ * The runs of the cells, from all passes until now. A pass half of whose slices were disturbed is
+ * thrown away; those that are left belong to the runs in turn, so that each run, of several passes
+ * with other cells' between them, saw as much of what the machine did meanwhile as any other. A
+ * run's figure is the upper quartile of its slices, since interference makes a slice slower and
+ * hardly ever faster. Where too few are left, the cell is noisy, and its runs are measure_passes'.
+ */
+void measure_sum(struct measured *cells, size_t count, unsigned runs);
+
+/* The figure of each pass, disturbed or not, from all its slices: at most STATISTICS_SAMPLES_MAX.
+ * What is noisy may be compared in these alone, on both sides. */
+size_t measure_passes(double *out, const struct measured *cell);
 
 #endif

@@ -38,6 +38,15 @@ void statistics_of(struct statistics *out, const double *samples, size_t count)
 	out->stddev = sqrt(squares / (double)count);
 }
 
+double statistics_quantile(double *samples, size_t count, double share)
+{
+	double place = share * (double)(count - 1);
+	size_t below = (size_t)place, above = below + 1 < count ? below + 1 : below;
+
+	qsort(samples, count, sizeof(*samples), ascending);
+	return samples[below] + (samples[above] - samples[below]) * (place - (double)below);
+}
+
 /*
  * How many of the ratios, from either end, the interval leaves out: the largest k with
  * 2 P(U < k) <= 1 - confidence. U's distribution when nothing differs: ways[u] orders of count and

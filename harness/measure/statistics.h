@@ -16,6 +16,10 @@ struct statistics {
 /* count: 1..STATISTICS_SAMPLES_MAX; the order of the samples does not matter. */
 void statistics_of(struct statistics *out, const double *samples, size_t count);
 
+/* share: 0..1, such as 0.75 for the upper quartile; between two samples, in proportion. Sorts them;
+ * there is at least one. */
+double statistics_quantile(double *samples, size_t count, double share);
+
 /* How many times as much as the reference. */
 struct comparison {
 	double ratio; /* the median of the ratios of all pairs (Hodges and Lehmann's estimate) */

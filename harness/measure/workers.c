@@ -19,14 +19,8 @@
 
 #define HUGE_PAGE (2UL << 20)
 
-/*
- * A slice is thrown away where its thread did not run for more than this share of the time, or
- * where the CPU was slower by more than this than at its best while these cells were measured. A
- * guest's CPU is up to 15 % slower than at its best in every tenth slice on a quiet machine (a Xeon
- * under KVM): that is no reason.
- */
+/* A slice is thrown away where its thread did not run for more than this share of the time. */
 #define LOST_MOST 0.02
-#define PACE_MOST 0.25
 /* Threads that did not begin together, by more than this share of the slice, did not run together.
  */
 #define LATE_MOST 0.05
@@ -50,11 +44,14 @@ static void meet(struct measure *measure)
 static void run(struct worker *worker)
 {
 	struct measure *measure = worker->measure;
+	const struct unseen *unseen = &measure->unseen;
+	size_t skipped = measure->bytes - unseen->bytes;
 	struct noise_mark mark;
 	double before = noise_pace();
 
-	for (size_t i = 0; i < measure->unseen; i++)
-		work(measure->path, worker->to, worker->from, measure->bytes);
+	for (size_t i = 0; i < unseen->rounds; i++)
+		work(measure->path, worker->to + skipped,
+		     worker->from ? worker->from + skipped : NULL, unseen->bytes);
 	noise_begin(&mark, worker->cpu);
 	meet(measure);
 	worker->begin = clock_seconds();
@@ -237,13 +234,8 @@ double measure_huge(const struct measure *measure)
 /* --- running
  * -------------------------------------------------------------------------------------- */
 
-void workers_forget_pace(struct measure *measure)
-{
-	measure->best_pace = 0;
-}
-
 double workers_run(struct measure *measure, const struct measured *cell, size_t rounds,
-		   size_t unseen)
+		   const struct unseen *unseen)
 {
 	double begin, end;
 
@@ -251,7 +243,7 @@ double workers_run(struct measure *measure, const struct measured *cell, size_t 
 	measure->bytes = cell->bytes;
 	measure->threads = cell->threads;
 	measure->rounds = rounds;
-	measure->unseen = unseen;
+	measure->unseen = unseen ? *unseen : (struct unseen){ 0 };
 	atomic_store(&measure->ready, 0);
 	pthread_barrier_wait(&measure->gate);
 	pthread_barrier_wait(&measure->gate);
@@ -262,7 +254,6 @@ double workers_run(struct measure *measure, const struct measured *cell, size_t 
 
 		begin = fmin(begin, worker->begin);
 		end = fmax(end, worker->end);
-		measure->best_pace = fmax(measure->best_pace, worker->pace);
 	}
 	return end > begin ? end - begin : 1e-9;
 }
@@ -280,9 +271,17 @@ bool workers_were_disturbed(const struct measure *measure, double seconds)
 	for (unsigned i = 0; i < measure->threads; i++) {
 		const struct worker *worker = &measure->workers[i];
 
-		if (worker->noise.lost > LOST_MOST || worker->noise.stolen > LOST_MOST ||
-		    worker->pace < (1 - PACE_MOST) * measure->best_pace)
+		if (worker->noise.lost > LOST_MOST || worker->noise.stolen > LOST_MOST)
 			return true;
 	}
 	return false;
+}
+
+double workers_pace(const struct measure *measure)
+{
+	double slowest = measure->workers[0].pace;
+
+	for (unsigned i = 1; i < measure->threads; i++)
+		slowest = fmin(slowest, measure->workers[i].pace);
+	return slowest;
 }

@@ -9,6 +9,12 @@
 #include "harness/measure/measure.h"
 #include "harness/measure/noise.h"
 
+/* What is run before a slice, and not counted. */
+struct unseen {
+	size_t rounds;
+	size_t bytes; /* the last ones of the extent */
+};
+
 struct worker {
 	pthread_t thread;
 	struct measure *measure;
@@ -29,21 +35,21 @@ struct measure {
 	bool gates;
 	/* The order of the day, written while all workers wait at the gate. */
 	const struct measured_path *path;
-	size_t bytes, rounds, unseen; /* unseen: rounds that are not counted, before the others */
+	size_t bytes, rounds;
+	struct unseen unseen;
 	unsigned threads;
 	atomic_uint ready; /* threads that have come as far as the first round that counts */
 	bool over;
-	double best_pace;
 	uint64_t random; /* for the order of the cells; not 0 */
 	bool warm;	 /* the CPUs have left their sleep */
 };
 
-/* Seconds from the first thread's beginning to the last one's end. */
+/* Seconds from the first thread's beginning to the last one's end. unseen: NULL for nothing. */
 double workers_run(struct measure *measure, const struct measured *cell, size_t rounds,
-		   size_t unseen);
-/* Whether something else had a CPU, or slowed it, in the last workers_run, of so many seconds. */
+		   const struct unseen *unseen);
+/* Whether something else had a CPU in the last workers_run, of so many seconds. */
 bool workers_were_disturbed(const struct measure *measure, double seconds);
-/* What comes may run at another frequency: more threads, another extent. */
-void workers_forget_pace(struct measure *measure);
+/* The pace of the slowest CPU in the last workers_run, see noise_pace. */
+double workers_pace(const struct measure *measure);
 
 #endif
