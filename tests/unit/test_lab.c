@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* lab/: options, the shard that the environment says, names that are near, completion's words. */
+/* lab/: options, the shard that the environment says, names that are near, completion's words,
+ * what a bench may conclude. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 
 #include "harness/util/cleanup.h"
 #include "harness/util/file.h"
+#include "lab/bench.h"
 #include "lab/run_options.h"
 
 Suite *suite_lab(void);
@@ -384,11 +386,81 @@ START_TEST(completion_knows_every_word)
 }
 END_TEST
 
+/* Passes of one slice each. */
+static void fill_line(struct bench_line *line, struct measured_slice *slices, const double *rates,
+		      unsigned passes, bool lost)
+{
+	for (unsigned i = 0; i < passes; i++)
+		slices[i] = (struct measured_slice){
+			.gb_per_s = rates[i], .pace = 1, .pass = i, .lost = lost
+		};
+	*line = (struct bench_line){ .measured = { .passes = passes,
+						   .per_pass = 1,
+						   .rounds = 1,
+						   .slices = slices,
+						   .slice_count = passes } };
+	measure_sum(&line->measured, 1, 5);
+}
+
+/*
+ * The reference's passes are 10 to 13 GB/s, all disturbed. 7 and 7 samples without overlap happen
+ * by chance in 2 of C(14, 7) = 3432 cases, 0.06 %; 5 and 7 in 2 of 792, 0.25 %, which is too often.
+ */
+START_TEST(what_noise_allows_to_say)
+{
+	static const double reference[] = { 10, 10.5, 11, 11.5, 12, 12.5, 13 };
+	static const struct {
+		double rates[7];
+		unsigned passes;
+		bool lost;
+		enum conclusion conclusion;
+	} rows[] = {
+		{ { 20, 21, 22, 23, 24, 25, 26 }, 7, true, CONCLUSION_GOOD },
+		{ { 20, 21, 22, 23, 24, 25, 26 }, 7, false, CONCLUSION_GOOD },
+		{ { 5, 5, 6, 6, 6, 7, 7 }, 7, true, CONCLUSION_BAD },
+		{ { 5, 5, 6, 6, 6, 7, 10.2 }, 7, true, CONCLUSION_NOISY },
+		{ { 20, 21, 22, 23, 24 }, 5, true, CONCLUSION_NOISY },
+		{ { 10, 10.5, 11, 11.5, 12, 12.5, 13 }, 7, true, CONCLUSION_NOISY },
+		{ { 13.1, 13.1, 13.1, 13.1, 13.1, 13.1, 13.1 }, 7, true, CONCLUSION_NOISY },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct measured_slice slices[2][7];
+		struct bench_line lines[2];
+
+		fill_line(&lines[0], slices[0], reference, 7, true);
+		fill_line(&lines[1], slices[1], rows[i].rates, rows[i].passes, rows[i].lost);
+		bench_compare(lines, 2);
+		ck_assert_msg(lines[1].conclusion == rows[i].conclusion, "row %zu: %s", i,
+			      conclusion_name(lines[1].conclusion));
+		ck_assert(lines[1].compared == (rows[i].conclusion != CONCLUSION_NOISY));
+	}
+}
+END_TEST
+
+/* The same 2 % slower: no difference if it is quiet, nothing in noise. */
+START_TEST(no_difference_is_said_of_quiet_runs)
+{
+	static const double reference[] = { 50, 50, 50, 50, 50, 50, 50 },
+			    slower[] = { 49, 49, 49, 49, 49, 49, 49 };
+
+	for (int lost = 0; lost < 2; lost++) {
+		struct measured_slice slices[2][7];
+		struct bench_line lines[2];
+
+		fill_line(&lines[0], slices[0], reference, 7, false);
+		fill_line(&lines[1], slices[1], slower, 7, lost);
+		bench_compare(lines, 2);
+		ck_assert_int_eq(lines[1].conclusion, lost ? CONCLUSION_NOISY : CONCLUSION_SAME);
+	}
+}
+END_TEST
+
 Suite *suite_lab(void)
 {
 	Suite *suite = suite_create("lab");
 	TCase *options = tcase_create("options"), *environment = tcase_create("environment"),
-	      *commands = tcase_create("commands");
+	      *commands = tcase_create("commands"), *bench = tcase_create("bench");
 
 	tcase_add_test(options, defaults);
 	tcase_add_test(options, every_option);
@@ -404,5 +476,8 @@ Suite *suite_lab(void)
 	tcase_add_test(commands, commands_are_described);
 	tcase_add_test(commands, completion_knows_every_word);
 	suite_add_tcase(suite, commands);
+	tcase_add_test(bench, what_noise_allows_to_say);
+	tcase_add_test(bench, no_difference_is_said_of_quiet_runs);
+	suite_add_tcase(suite, bench);
 	return suite;
 }
