@@ -168,7 +168,7 @@ static int each_option(void *state, int key, const char *argument, struct error 
 	case OPT_SUBJECT:
 		return subject_find(&options->subject, argument, err);
 	case OPT_LIBC:
-		options->libc = argument;
+		options->libc = plan->own_libc = argument;
 		break;
 	case OPT_PMEM:
 		if (parse_word(&word, argument, memories, "pmem", err) < 0)
@@ -187,7 +187,7 @@ static int each_option(void *state, int key, const char *argument, struct error 
 	case OPT_TIMEOUT_SCALE:
 		return parse_scale(&plan->timeout_scale, argument, err);
 	case OPT_KERNEL:
-		plan->kernel = argument;
+		plan->kernel = plan->own_kernel = argument;
 		break;
 	case OPT_APPEND:
 		plan->append = argument;

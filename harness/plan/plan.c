@@ -62,7 +62,9 @@ int plan_make(struct plan *plan, const struct cpu_list *cpus, const struct plan_
 	*plan = (struct plan){ .cells = xcalloc(cpus->count + 1, sizeof(*plan->cells)),
 			       .full_boot = options->full_boot,
 			       .words = options->words,
-			       .append = options->append };
+			       .append = options->append,
+			       .own_kernel = options->own_kernel,
+			       .own_libc = options->own_libc };
 	for (size_t i = 0; i < cpus->count; i++) {
 		struct plan_cell *cell;
 

@@ -39,6 +39,8 @@ struct plan_options {
 	const char *words;  /* of the subject's own for the Linux kernel's command line, or NULL */
 	const char *nvdimm; /* see struct guest_request */
 	const char *append; /* more words for the Linux kernel's command line, or NULL */
+	const char *own_kernel,
+		*own_libc; /* the user's, by the names given; NULL: this machine's */
 };
 
 struct plan_cell {
@@ -52,7 +54,7 @@ struct plan {
 	size_t count;
 	/* What else makes a guest another one: from the options, borrowed. */
 	bool full_boot;
-	const char *words, *append;
+	const char *words, *append, *own_kernel, *own_libc;
 };
 
 /* Every CPU of the list once, in order; with shards, those of one of them (shards.h). ERROR_INPUT

@@ -71,6 +71,8 @@ static void plan_line(struct text *out, const struct plan *plan, const struct pl
 		json_object_set_new(line, "full_boot", json_true());
 	add_words(line, "words", plan->words);
 	add_words(line, "append", plan->append);
+	add_words(line, "kernel", plan->own_kernel);
+	add_words(line, "libc", plan->own_libc);
 	bytes = json_dumps(line, JSON_COMPACT);
 	text_addf(out, "%s\n", bytes ? bytes : "{}");
 	free(bytes);

@@ -532,7 +532,8 @@ START_TEST(another_way_to_boot_is_not_resumed)
 {
 	CLEANUP_FREE char *path = in_folder("r");
 	const struct plan_options short_boot = { .image = GUEST_LINUX, .subject = "linux" };
-	struct plan_options others[] = { short_boot, short_boot, short_boot };
+	struct plan_options others[] = { short_boot, short_boot, short_boot, short_boot,
+					 short_boot };
 	struct cpu_list list = { 0 };
 	struct results *same;
 	struct plan plan;
@@ -540,6 +541,8 @@ START_TEST(another_way_to_boot_is_not_resumed)
 	others[0].full_boot = true;
 	others[1].append = "nopti";
 	others[2].words = "memmap=16M!16M";
+	others[3].own_kernel = "/boot/vmlinuz-other";
+	others[4].own_libc = "other.deb";
 	make_plan(&plan, &list, 1);
 	plan_free(&plan);
 	ck_assert_int_eq(plan_make(&plan, &list, &short_boot, NULL), 0);
