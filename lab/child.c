@@ -38,6 +38,7 @@ static void become(const struct child *child, const char *const argv[], const ch
 	signal(SIGPIPE, SIG_DFL);
 	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++)
 		unsetenv(variables[i]);
+	setenv("LC_ALL", "C", 1); /* in words that child_complaint knows */
 	if (dup2(input, 0) < 0 || dup2(child->output, 1) < 0 || dup2(child->complaint, 2) < 0)
 		_exit(127);
 	if (folder && chdir(folder) < 0) {
@@ -149,8 +150,19 @@ int child_output(const struct child *child, struct text *out, size_t most, struc
 	return 0;
 }
 
-void child_complaint(const struct child *child, char *out, size_t room)
+/* How much a line says: a compiler's own words say more than make's about them. */
+enum weight { WEIGHT_ANY, WEIGHT_ERROR, WEIGHT_FULL };
+
+static enum weight weight(const char *line)
 {
+	if (strstr(line, strerror(ENOSPC)))
+		return WEIGHT_FULL;
+	return strstr(line, "error:") ? WEIGHT_ERROR : WEIGHT_ANY;
+}
+
+enum error_kind child_complaint(const struct child *child, char *out, size_t room)
+{
+	enum error_kind kind = ERROR_INPUT;
 	char tail[TAIL + 1];
 	off_t end = lseek(child->complaint, 0, SEEK_END);
 	off_t from = end > TAIL ? end - TAIL : 0;
@@ -162,13 +174,15 @@ void child_complaint(const struct child *child, char *out, size_t room)
 		next = strchr(at, '\n');
 		if (next)
 			*next++ = '\0';
-		/* A compiler's own words say more than make's about them. */
-		if (*at && (!line || !strstr(line, "error:") || strstr(at, "error:")))
+		if (*at && (!line || weight(at) >= weight(line)))
 			line = at;
 	}
 	if (!line)
 		line = tail + strlen(tail);
+	if (weight(line) == WEIGHT_FULL)
+		kind = ERROR_LAB;
 	text_printable(out, room, line, strlen(line));
+	return kind;
 }
 
 void child_close(struct child *child)
@@ -185,6 +199,7 @@ int child_run(const char *what, const char *const argv[], const char *folder, st
 {
 	struct child child;
 	char complaint[512];
+	enum error_kind kind;
 	int status, result = 0;
 
 	if (child_start_alone(&child, argv, folder, err) < 0)
@@ -193,8 +208,8 @@ int child_run(const char *what, const char *const argv[], const char *folder, st
 	if (interrupt_signal()) {
 		result = error_set(err, ERROR_LAB, "interrupted");
 	} else if (status) {
-		child_complaint(&child, complaint, sizeof(complaint));
-		result = error_set(err, ERROR_INPUT, "%s: %s: %s", what, argv[0],
+		kind = child_complaint(&child, complaint, sizeof(complaint));
+		result = error_set(err, kind, "%s: %s: %s", what, argv[0],
 				   *complaint ? complaint : "it failed and does not say why");
 	} else if (out) {
 		result = child_output(&child, out, OUTPUT_MOST, err);

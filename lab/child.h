@@ -27,12 +27,13 @@ int child_start_alone(struct child *child, const char *const argv[], const char 
 int child_wait(struct child *child);
 /* What it printed, at most `most` bytes (ERROR_LAB beyond): for after child_wait. */
 int child_output(const struct child *child, struct text *out, size_t most, struct error *err);
-/* The last line that is not empty of what it complained about, or "". */
-void child_complaint(const struct child *child, char *out, size_t room);
+/* The last line that is not empty of what it complained about, or "". Returns ERROR_LAB where a
+ * disk was full, else ERROR_INPUT. */
+enum error_kind child_complaint(const struct child *child, char *out, size_t room);
 void child_close(struct child *child);
 
-/* All of the above: ERROR_INPUT with its complaint, after `what`, where the status is not 0. out
- * may be NULL. A signal to us ends it and what it has started (ERROR_LAB). */
+/* All of the above: child_complaint, after `what`, where the status is not 0. out may be NULL. A
+ * signal to us ends it and what it has started (ERROR_LAB). */
 int child_run(const char *what, const char *const argv[], const char *folder, struct text *out,
 	      struct error *err);
 

@@ -274,15 +274,16 @@ static int start_make(struct child *child, const struct diff_side *side, bool im
 static int end_make(struct child *child, const struct diff_side *side, struct error *err)
 {
 	int status = child_wait(child), result = 0;
+	enum error_kind kind;
 	char complaint[512];
 
-	child_complaint(child, complaint, sizeof(complaint));
+	kind = child_complaint(child, complaint, sizeof(complaint));
 	if (status > 128)
 		result = error_set(err, ERROR_LAB, "%s: make: ended by signal %d", side->title,
 				   status - 128);
 	else if (status)
-		result = error_set(err, ERROR_INPUT, "%s: its dispatcher does not build: %s",
-				   side->title, complaint);
+		result = error_set(err, kind, "%s: its dispatcher does not build: %s", side->title,
+				   complaint);
 	child_close(child);
 	return result;
 }

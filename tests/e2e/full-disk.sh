@@ -29,5 +29,26 @@ check "and no other" lines 1 err
 TMPDIR=$work/small exits 3 "an initramfs does not fit" run --image linux --results linux skylake-x
 check "it names the file and the reason" has 'small/quirklab-initramfs.*No space left on device' err
 check "it is not left behind" lines 0 <(find small -name 'quirklab-initramfs*')
+# Where the two trees of a diff have no room: as an archive, then unpacked.
+if requires git --version; then
+	mkdir repo
+	(
+		cd repo
+		tar -C "$top" --exclude=./build --exclude=./.git --exclude=./results -cf - . | tar -xf -
+		git init -q
+		git add -A
+		git -c user.name=nobody -c user.email=nobody@localhost commit -qm all
+	)
+	cd repo
+	for size in 512k 5m; do
+		rm -rf "$work"/small/*
+		mount -o "remount,size=$size" "$work/small"
+		XDG_CACHE_HOME=$work/small exits 3 "the trees of a diff do not fit into $size" diff --no-boot HEAD
+		check "it names the reason" has "No space left on device" err
+	done
+	cd "$work"
+else
+	skip "the trees of a diff do not fit" "no git"
+fi
 umount small
 finish
