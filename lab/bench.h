@@ -44,6 +44,7 @@ struct bench_line {
 	bool compared; /* the fields below are valid */
 	struct comparison comparison;
 	enum conclusion conclusion;
+	bool open; /* after its first runs it was noisy or uncertain */
 };
 
 struct bench_result {
@@ -65,7 +66,8 @@ struct bench_group {
 	const struct bench_operation *operation;
 	size_t bytes;
 	unsigned threads;
-	bool open;		  /* after its first runs it was noisy or uncertain */
+	unsigned more;		  /* passes over what was open after the first runs, and */
+	double spent;		  /* seconds of them */
 	struct bench_line *lines; /* one for each path, in the result */
 };
 

@@ -1,25 +1,34 @@
 // SPDX-License-Identifier: MIT
 /* Measures what was planned while there is time: everything, then more of what was noisy or
  * uncertain. */
+#include <string.h>
+
 #include "harness/util/clock.h"
 #include "lab/bench.h"
 #include "lab/interrupt.h"
 
 #define FIRST_SHARE (1 / 3.)
-#define CYCLES	    1 /* passes for each run of all groups */
-#define CYCLES_MORE 9 /* and of those that were noisy or uncertain */
+#define PASSES_MORE 50 /* over what was noisy or uncertain */
+
+/* The interval is that of the passes, of which there are more than of runs, so that a few which
+ * noise met do not widen it. False: too few. */
+static bool compare_passes(struct comparison *out, const struct measured *measured,
+			   const struct measured *reference, bool quiet, double confidence)
+{
+	double samples[STATISTICS_SAMPLES_MAX], others[STATISTICS_SAMPLES_MAX];
+	size_t count = measure_passes(samples, measured, quiet);
+	size_t other_count = measure_passes(others, reference, quiet);
+
+	return statistics_compare(out, samples, count, others, other_count, confidence);
+}
 
 /* Noise is the same for both in the long run, so that what differs in every single pass does
  * differ; nothing less may be said. */
 static void compare_noisy(struct bench_line *line, const struct measured *reference)
 {
-	double samples[STATISTICS_SAMPLES_MAX], others[STATISTICS_SAMPLES_MAX];
-	size_t count = measure_passes(samples, &line->measured);
-	size_t other_count = measure_passes(others, reference);
-
 	line->conclusion = CONCLUSION_NOISY;
-	line->compared = statistics_compare(&line->comparison, samples, count, others, other_count,
-					    BENCH_CONFIDENCE_NOISY);
+	line->compared = compare_passes(&line->comparison, &line->measured, reference, false,
+					BENCH_CONFIDENCE_NOISY);
 	if (!line->compared)
 		return;
 	line->conclusion = statistics_conclude(&line->comparison, BENCH_MARGIN);
@@ -29,13 +38,19 @@ static void compare_noisy(struct bench_line *line, const struct measured *refere
 	}
 }
 
-static void compare(struct bench_line *line, const struct measured *reference)
+static void compare_quiet(struct bench_line *line, const struct measured *reference)
 {
-	line->compared =
-		statistics_compare(&line->comparison, line->measured.gb_per_s, line->measured.runs,
-				   reference->gb_per_s, reference->runs, BENCH_CONFIDENCE);
-	line->conclusion = line->compared ? statistics_conclude(&line->comparison, BENCH_MARGIN)
-					  : CONCLUSION_UNCERTAIN;
+	struct comparison runs;
+
+	line->conclusion = CONCLUSION_UNCERTAIN;
+	line->compared = compare_passes(&line->comparison, &line->measured, reference, true,
+					BENCH_CONFIDENCE) &&
+			 statistics_compare(&runs, line->measured.gb_per_s, line->measured.runs,
+					    reference->gb_per_s, reference->runs, BENCH_CONFIDENCE);
+	if (!line->compared)
+		return;
+	line->comparison.overlap = runs.overlap;
+	line->conclusion = statistics_conclude(&line->comparison, BENCH_MARGIN);
 }
 
 void bench_compare(struct bench_line *lines, size_t count)
@@ -52,7 +67,7 @@ void bench_compare(struct bench_line *lines, size_t count)
 		if (i && (line->measured.noisy || reference->noisy))
 			compare_noisy(line, reference);
 		else if (i)
-			compare(line, reference);
+			compare_quiet(line, reference);
 	}
 }
 
@@ -70,11 +85,13 @@ static bool time_is_over(void *context)
 	return interrupt_signal() || clock_seconds() > campaign->end;
 }
 
-/* One pass over a group. False: there was no time for all of it. */
-static bool pass(struct campaign *campaign, struct bench_group *group)
+/* One pass over a group, or over what is open of it, and the reference. False: there was no time
+ * for all of it. */
+static bool pass(struct campaign *campaign, struct bench_group *group, bool open)
 {
 	struct measured cells[BENCH_PATHS_MAX];
-	size_t count = group->operation->path_count;
+	struct bench_line *lines[BENCH_PATHS_MAX];
+	size_t count = 0;
 	const struct measure_effort effort = {
 		.runs = campaign->effort->runs,
 		.stop = time_is_over,
@@ -84,11 +101,14 @@ static bool pass(struct campaign *campaign, struct bench_group *group)
 
 	if (time_is_over(campaign))
 		return false;
+	for (size_t i = 0; i < group->operation->path_count; i++)
+		if (!i || !open || group->lines[i].open)
+			lines[count++] = &group->lines[i];
 	for (size_t i = 0; i < count; i++)
-		cells[i] = group->lines[i].measured;
+		cells[i] = lines[i]->measured;
 	done = measure_pass(campaign->measure, cells, count, &effort);
 	for (size_t i = 0; i < count; i++)
-		group->lines[i].measured = cells[i];
+		lines[i]->measured = cells[i];
 	return done;
 }
 
@@ -113,16 +133,32 @@ static void sum(struct bench_group *group, unsigned runs)
 	bench_compare(group->lines, count);
 }
 
-static bool is_open(const struct bench_group *group)
+static bool has_open(const struct bench_group *group)
 {
-	for (size_t i = 0; i < group->operation->path_count; i++) {
-		const struct bench_line *line = &group->lines[i];
-
-		if (!line->reference && (line->conclusion == CONCLUSION_NOISY ||
-					 line->conclusion == CONCLUSION_UNCERTAIN))
+	for (size_t i = 0; i < group->operation->path_count; i++)
+		if (group->lines[i].open)
 			return true;
-	}
 	return false;
+}
+
+static void find_open(struct bench_group *group)
+{
+	for (size_t i = 1; i < group->operation->path_count; i++)
+		group->lines[i].open = group->lines[i].conclusion == CONCLUSION_NOISY ||
+				       group->lines[i].conclusion == CONCLUSION_UNCERTAIN;
+}
+
+/* The others stand: the reference's further passes saw what theirs did not. */
+static void sum_open_lines(struct bench_group *group, unsigned runs)
+{
+	struct bench_line before[BENCH_PATHS_MAX];
+	size_t count = group->operation->path_count;
+
+	memcpy(before, group->lines, count * sizeof(*before));
+	sum(group, runs);
+	for (size_t i = 1; i < count; i++)
+		if (!before[i].open)
+			group->lines[i] = before[i];
 }
 
 /* The first pass, which takes longest, over as many groups as there is time for all their runs; the
@@ -145,7 +181,7 @@ static size_t measure_first(struct campaign *campaign, struct bench_result *resu
 				.threads = group->threads,
 			};
 		result->line_count += paths;
-		if (!pass(campaign, group)) {
+		if (!pass(campaign, group, false)) {
 			for (size_t k = 0; k < paths; k++)
 				measured_free(&group->lines[k].measured);
 			result->line_count -= paths;
@@ -156,12 +192,30 @@ static size_t measure_first(struct campaign *campaign, struct bench_result *resu
 }
 
 static void measure_groups(struct campaign *campaign, struct bench_group *groups, size_t count,
-			   unsigned passes, bool open)
+			   unsigned passes)
 {
 	for (unsigned i = 0; i < passes; i++)
 		for (size_t k = 0; k < count; k++)
-			if ((!open || groups[k].open) && !pass(campaign, &groups[k]))
+			if (!pass(campaign, &groups[k], false))
 				return;
+}
+
+/* As much time for each group, whatever a pass of it takes. */
+static void measure_open_lines(struct campaign *campaign, struct bench_group *groups, size_t count)
+{
+	for (;;) {
+		struct bench_group *next = NULL;
+		double begin = clock_seconds();
+
+		for (size_t i = 0; i < count; i++)
+			if (has_open(&groups[i]) && groups[i].more < PASSES_MORE &&
+			    (!next || groups[i].spent < next->spent))
+				next = &groups[i];
+		if (!next || !pass(campaign, next, true))
+			return;
+		next->spent += clock_seconds() - begin;
+		next->more++;
+	}
 }
 
 /*
@@ -176,14 +230,14 @@ void bench_measure(struct bench_result *result, struct measure *measure, struct 
 	size_t fit = measure_first(&campaign, result, groups, count);
 
 	campaign.end = effort->end;
-	measure_groups(&campaign, groups, fit, CYCLES * effort->runs - 1, false);
+	measure_groups(&campaign, groups, fit, effort->runs - 1);
 	for (size_t i = 0; i < fit; i++) {
 		sum(&groups[i], effort->runs);
-		groups[i].open = is_open(&groups[i]);
+		find_open(&groups[i]);
 	}
-	measure_groups(&campaign, groups, fit, CYCLES_MORE * effort->runs, true);
+	measure_open_lines(&campaign, groups, fit);
 	for (size_t i = 0; i < fit; i++)
-		sum(&groups[i], effort->runs);
+		sum_open_lines(&groups[i], effort->runs);
 	for (size_t i = 0; i < count; i++)
 		result->late |= i >= fit || is_cut_short(&groups[i], effort->runs);
 }

@@ -105,10 +105,11 @@ static json_t *line_json(const struct bench_line *line)
 {
 	const struct measured *measured = &line->measured;
 	json_t *samples = json_array();
-	json_t *json = json_pack("{s:s, s:s, s:I, s:i, s:i, s:b}", "op", measured->path->operation,
-				 "path", measured->path->path, "bytes", (json_int_t)measured->bytes,
-				 "threads", (int)measured->threads, "disturbed",
-				 (int)measured->disturbed, "reference", line->reference);
+	json_t *json =
+		json_pack("{s:s, s:s, s:I, s:i, s:i, s:i, s:b}", "op", measured->path->operation,
+			  "path", measured->path->path, "bytes", (json_int_t)measured->bytes,
+			  "threads", (int)measured->threads, "passes", (int)measured->passes,
+			  "disturbed", (int)measured->disturbed, "reference", line->reference);
 
 	for (size_t i = 0; i < measured->runs; i++)
 		json_array_append_new(samples, json_real(measured->gb_per_s[i]));

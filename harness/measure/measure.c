@@ -172,71 +172,73 @@ bool measure_pass(struct measure *measure, struct measured *cells, size_t count,
 	return true;
 }
 
+static bool counts(const struct measured *cell, const struct measured_slice *slice, bool quiet)
+{
+	return slice->pass < cell->passes && (!quiet || is_good(slice, cell->best_pace));
+}
+
 /* The passes with at least half of the slices that were wanted and nothing disturbed, in turn, make
- * the runs: run_of says which of them, or -1. Returns how many count. */
-static size_t share_out(long *run_of, struct measured *cell, unsigned runs, double best_pace)
+ * so many sets: set_of says which of them, or -1. Returns how many passes count. */
+static size_t share_out(long *set_of, const struct measured *cell, size_t sets, bool quiet)
 {
 	CLEANUP_FREE size_t *good = xcalloc(cell->passes + 1, sizeof(*good));
 	size_t counted = 0;
 
 	for (size_t i = 0; i < cell->slice_count; i++)
-		good[cell->slices[i].pass] += is_good(&cell->slices[i], best_pace);
+		if (counts(cell, &cell->slices[i], quiet))
+			good[cell->slices[i].pass]++;
 	for (unsigned pass = 0; pass < cell->passes; pass++) {
-		bool counts = good[pass] && 2 * good[pass] >= cell->per_pass;
+		bool enough = good[pass] && 2 * good[pass] >= cell->per_pass;
 
-		run_of[pass] = counts ? (long)(counted++ % runs) : -1;
+		set_of[pass] = enough ? (long)(counted++ % sets) : -1;
 	}
 	return counted;
 }
 
-size_t measure_passes(double *out, const struct measured *cell)
+/* The upper quartiles of so many sets of slices, or of fewer; returns how many passes count. */
+static size_t find_figures(double *out, const struct measured *cell, size_t sets, bool quiet)
 {
 	CLEANUP_FREE double *rates = xcalloc(cell->slice_count + 1, sizeof(*rates));
-	size_t count = 0, slice = 0;
+	CLEANUP_FREE long *set_of = xcalloc(cell->passes + 1, sizeof(*set_of));
+	size_t counted = share_out(set_of, cell, sets, quiet);
 
-	for (unsigned pass = 0; pass < cell->passes && count < STATISTICS_SAMPLES_MAX; pass++) {
-		size_t taken = 0;
-
-		for (; slice < cell->slice_count && cell->slices[slice].pass == pass; slice++)
-			rates[taken++] = cell->slices[slice].gb_per_s;
-		out[count++] = statistics_quantile(rates, taken, QUARTILE);
-	}
-	return count;
-}
-
-static void sum_cell(struct measured *cell, unsigned runs, double best_pace)
-{
-	CLEANUP_FREE double *rates = xcalloc(cell->slice_count + 1, sizeof(*rates));
-	CLEANUP_FREE long *run_of = xcalloc(cell->passes + 1, sizeof(*run_of));
-	size_t counted = share_out(run_of, cell, runs, best_pace);
-
-	cell->disturbed = cell->passes - (unsigned)counted;
-	cell->runs = runs;
-	cell->noisy = counted < runs;
-	if (cell->noisy) {
-		cell->runs = measure_passes(cell->gb_per_s, cell);
-		return;
-	}
-	for (size_t run = 0; run < runs; run++) {
+	for (size_t set = 0; set < sets && set < counted; set++) {
 		size_t good = 0;
 
-		for (size_t i = 0; i < cell->slice_count; i++) {
-			const struct measured_slice *slice = &cell->slices[i];
-
-			if (slice->pass < cell->passes && run_of[slice->pass] == (long)run &&
-			    is_good(slice, best_pace))
-				rates[good++] = slice->gb_per_s;
-		}
-		cell->gb_per_s[run] = statistics_quantile(rates, good, QUARTILE);
+		for (size_t i = 0; i < cell->slice_count; i++)
+			if (counts(cell, &cell->slices[i], quiet) &&
+			    set_of[cell->slices[i].pass] == (long)set)
+				rates[good++] = cell->slices[i].gb_per_s;
+		out[set] = statistics_quantile(rates, good, QUARTILE);
 	}
+	return counted;
+}
+
+size_t measure_passes(double *out, const struct measured *cell, bool quiet)
+{
+	size_t sets = cell->passes < STATISTICS_SAMPLES_MAX ? cell->passes : STATISTICS_SAMPLES_MAX;
+	size_t counted = find_figures(out, cell, sets, quiet);
+
+	return counted < sets ? counted : sets;
+}
+
+static void sum_cell(struct measured *cell, unsigned runs)
+{
+	size_t counted = find_figures(cell->gb_per_s, cell, runs, true);
+
+	cell->disturbed = cell->passes - (unsigned)counted;
+	cell->noisy = counted < runs;
+	cell->runs = cell->noisy ? measure_passes(cell->gb_per_s, cell, false) : runs;
 }
 
 void measure_sum(struct measured *cells, size_t count, unsigned runs)
 {
 	double best_pace = find_best_pace(cells, count);
 
-	for (size_t i = 0; i < count; i++)
-		sum_cell(&cells[i], runs, best_pace);
+	for (size_t i = 0; i < count; i++) {
+		cells[i].best_pace = best_pace;
+		sum_cell(&cells[i], runs);
+	}
 }
 
 void measured_free(struct measured *measured)

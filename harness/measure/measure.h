@@ -71,6 +71,7 @@ struct measured {
 	size_t rounds, per_pass; /* rounds of a slice, slices of a pass; 0: not known yet */
 	struct measured_slice *slices;
 	size_t slice_count;
+	double best_pace; /* of all cells that were summed up together */
 };
 void measured_free(struct measured *measured);
 
@@ -93,12 +94,13 @@ bool measure_pass(struct measure *measure, struct measured *cells, size_t count,
  * thrown away; those that are left belong to the runs in turn, so that each run, of several passes
  * with other cells' between them, saw as much of what the machine did meanwhile as any other. A
  * run's figure is the upper quartile of its slices, since interference makes a slice slower and
- * hardly ever faster. Where too few are left, the cell is noisy, and its runs are measure_passes'.
+ * hardly ever faster. Where too few are left, the cell is noisy, and its runs are all passes.
  */
 void measure_sum(struct measured *cells, size_t count, unsigned runs);
 
-/* The figure of each pass, disturbed or not, from all its slices: at most STATISTICS_SAMPLES_MAX.
- * What is noisy may be compared in these alone, on both sides. */
-size_t measure_passes(double *out, const struct measured *cell);
+/* After measure_sum: the figure of each pass, at most STATISTICS_SAMPLES_MAX of them; quiet: of
+ * those that make the runs; else of all, disturbed or not. What is noisy may be compared in the
+ * latter alone, on both sides. */
+size_t measure_passes(double *out, const struct measured *cell, bool quiet);
 
 #endif

@@ -456,6 +456,39 @@ START_TEST(no_difference_is_said_of_quiet_runs)
 }
 END_TEST
 
+/*
+ * Ten passes: the runs are 0 and 5, 1 and 6 ... of both, and a run's figure that of 3/4 of the way
+ * between two passes. One bad pass of ten is not in the interval, which leaves 16 of 100 ratios out
+ * at each end; it is in a run. Where that run lies among the reference's the path is neither good
+ * nor bad.
+ */
+START_TEST(the_interval_is_that_of_the_passes)
+{
+	static const double reference[] = { 50, 50, 50, 50, 50, 50, 50, 50, 50, 50 };
+	static const struct {
+		double rates[10];
+		enum conclusion conclusion;
+	} rows[] = {
+		{ { 49, 49, 49, 49, 49, 49, 49, 49, 49, 20 }, CONCLUSION_SAME },
+		{ { 40, 40, 40, 40, 40, 40, 40, 40, 40, 20 }, CONCLUSION_BAD },
+		{ { 40, 40, 40, 40, 40, 40, 40, 40, 40, 90 }, CONCLUSION_UNCERTAIN },
+		{ { 60, 60, 60, 60, 60, 60, 60, 60, 60, 50.5 }, CONCLUSION_GOOD },
+		{ { 60, 60, 60, 60, 40, 60, 60, 60, 60, 45 }, CONCLUSION_UNCERTAIN },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct measured_slice slices[2][10];
+		struct bench_line lines[2];
+
+		fill_line(&lines[0], slices[0], reference, 10, false);
+		fill_line(&lines[1], slices[1], rows[i].rates, 10, false);
+		bench_compare(lines, 2);
+		ck_assert_msg(lines[1].conclusion == rows[i].conclusion, "row %zu: %s", i,
+			      conclusion_name(lines[1].conclusion));
+	}
+}
+END_TEST
+
 Suite *suite_lab(void)
 {
 	Suite *suite = suite_create("lab");
@@ -478,6 +511,7 @@ Suite *suite_lab(void)
 	suite_add_tcase(suite, commands);
 	tcase_add_test(bench, what_noise_allows_to_say);
 	tcase_add_test(bench, no_difference_is_said_of_quiet_runs);
+	tcase_add_test(bench, the_interval_is_that_of_the_passes);
 	suite_add_tcase(suite, bench);
 	return suite;
 }

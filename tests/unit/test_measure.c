@@ -390,7 +390,10 @@ START_TEST(what_is_noisy_shows_every_pass)
 	ck_assert(cell.noisy);
 	ck_assert_uint_eq(cell.disturbed, 3);
 	ck_assert_uint_eq(cell.runs, 7);
-	ck_assert_uint_eq(measure_passes(passes, &cell), 7);
+	ck_assert_uint_eq(measure_passes(passes, &cell, true), 4);
+	ck_assert_double_eq_tol(passes[0], 33.5, 1e-9);
+	ck_assert_double_eq_tol(passes[3], 63.5, 1e-9);
+	ck_assert_uint_eq(measure_passes(passes, &cell, false), 7);
 	for (size_t i = 0; i < 7; i++) {
 		ck_assert_double_eq_tol(cell.gb_per_s[i], 10 * (double)i + 3.5, 1e-9);
 		ck_assert_double_eq(passes[i], cell.gb_per_s[i]);
