@@ -227,8 +227,10 @@ static void sum_cell(struct measured *cell, unsigned runs)
 	size_t counted = find_figures(cell->gb_per_s, cell, runs, true);
 
 	cell->disturbed = cell->passes - (unsigned)counted;
-	cell->noisy = counted < runs;
-	cell->runs = cell->noisy ? measure_passes(cell->gb_per_s, cell, false) : runs;
+	cell->noisy = counted < runs && cell->passes >= runs;
+	cell->runs = counted < runs ? counted : runs;
+	if (cell->noisy)
+		cell->runs = measure_passes(cell->gb_per_s, cell, false);
 }
 
 void measure_sum(struct measured *cells, size_t count, unsigned runs)

@@ -153,13 +153,13 @@ static void measure_all(struct measure *measure, struct measured *cells, size_t 
 	const struct measure_effort effort = { .runs = runs };
 
 	for (unsigned pass = 0; pass < passes_most; pass++) {
-		bool noisy = false;
+		bool enough = true;
 
 		ck_assert(measure_pass(measure, cells, count, &effort));
 		measure_sum(cells, count, runs);
 		for (size_t i = 0; i < count; i++)
-			noisy |= cells[i].noisy;
-		if (!noisy)
+			enough &= cells[i].runs == runs && !cells[i].noisy;
+		if (enough)
 			return;
 	}
 }
@@ -294,7 +294,7 @@ START_TEST(disturbed_slices_are_made_again)
 	struct measure *measure = measure_open(&options, NULL);
 
 	ck_assert_ptr_nonnull(measure);
-	measure_all(measure, &cell, 1, 5, 1);
+	measure_all(measure, &cell, 1, 1, 1);
 	measure_close(measure);
 	/* One on a machine so busy that a slice took twice as long as it should. */
 	ck_assert_uint_eq(cell.slice_count, cell.per_pass > 1 ? 3 * cell.per_pass : 1);
@@ -373,6 +373,21 @@ START_TEST(disturbed_passes_are_thrown_away)
 	ck_assert(cells[0].noisy);
 	ck_assert_uint_eq(cells[0].disturbed, 7);
 	ck_assert(!cells[1].noisy);
+}
+END_TEST
+
+/* Until there was time for as many passes as runs, nothing is noisy. */
+START_TEST(what_was_cut_short_is_not_noisy)
+{
+	struct measured_slice slices[8];
+	struct measured cell;
+
+	fill_cell(&cell, slices, 4);
+	slices[0].lost = slices[1].lost = true;
+	measure_sum(&cell, 1, 5);
+	ck_assert(!cell.noisy);
+	ck_assert_uint_eq(cell.runs, 3);
+	ck_assert_double_eq_tol(cell.gb_per_s[0], 13.5, 1e-9);
 }
 END_TEST
 
@@ -519,6 +534,7 @@ Suite *suite_measure(void)
 	suite_add_tcase(suite, statistics);
 	tcase_add_test(statistics, passes_belong_to_the_runs_in_turn);
 	tcase_add_test(statistics, disturbed_passes_are_thrown_away);
+	tcase_add_test(statistics, what_was_cut_short_is_not_noisy);
 	tcase_add_test(statistics, what_is_noisy_shows_every_pass);
 	tcase_add_test(runs, every_round_is_made_unit_by_unit);
 	tcase_add_test(runs, what_is_not_counted_fills_the_cache);
