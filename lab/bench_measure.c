@@ -26,16 +26,13 @@ static bool compare_passes(struct comparison *out, const struct measured *measur
  * differ; nothing less may be said. */
 static void compare_noisy(struct bench_line *line, const struct measured *reference)
 {
-	line->conclusion = CONCLUSION_NOISY;
-	line->compared = compare_passes(&line->comparison, &line->measured, reference, false,
-					BENCH_CONFIDENCE_NOISY);
-	if (!line->compared)
-		return;
-	line->conclusion = statistics_conclude(&line->comparison, BENCH_MARGIN);
-	if (line->conclusion != CONCLUSION_GOOD && line->conclusion != CONCLUSION_BAD) {
-		line->conclusion = CONCLUSION_NOISY;
-		line->compared = false;
-	}
+	enum conclusion conclusion = CONCLUSION_NOISY;
+
+	if (compare_passes(&line->comparison, &line->measured, reference, false,
+			   BENCH_CONFIDENCE_NOISY))
+		conclusion = statistics_conclude(&line->comparison, BENCH_MARGIN);
+	line->compared = conclusion == CONCLUSION_GOOD || conclusion == CONCLUSION_BAD;
+	line->conclusion = line->compared ? conclusion : CONCLUSION_NOISY;
 }
 
 static void compare_quiet(struct bench_line *line, const struct measured *reference)
@@ -85,31 +82,25 @@ static bool time_is_over(void *context)
 	return interrupt_signal() || clock_seconds() > campaign->end;
 }
 
-/* One pass over a group, or over what is open of it, and the reference. False: there was no time
- * for all of it. */
-static bool pass(struct campaign *campaign, struct bench_group *group, bool open)
+/* Those of all lines, or of the reference and what is open; returns how many. */
+static size_t cells_of(struct measured **cells, struct bench_group *group, bool open)
 {
-	struct measured cells[BENCH_PATHS_MAX];
-	struct bench_line *lines[BENCH_PATHS_MAX];
 	size_t count = 0;
-	const struct measure_effort effort = {
-		.runs = campaign->effort->runs,
-		.stop = time_is_over,
-		.context = campaign,
-	};
-	bool done;
 
-	if (time_is_over(campaign))
-		return false;
 	for (size_t i = 0; i < group->operation->path_count; i++)
 		if (!i || !open || group->lines[i].open)
-			lines[count++] = &group->lines[i];
-	for (size_t i = 0; i < count; i++)
-		cells[i] = lines[i]->measured;
-	done = measure_pass(campaign->measure, cells, count, &effort);
-	for (size_t i = 0; i < count; i++)
-		lines[i]->measured = cells[i];
-	return done;
+			cells[count++] = &group->lines[i].measured;
+	return count;
+}
+
+/* One pass over a group, or over what is open of it. False: there was no time for all of it. */
+static bool pass(struct campaign *campaign, struct bench_group *group, bool open)
+{
+	const struct measure_stop stop = { .asked = time_is_over, .context = campaign };
+	struct measured *cells[BENCH_PATHS_MAX];
+	size_t count = cells_of(cells, group, open);
+
+	return !time_is_over(campaign) && measure_pass(campaign->measure, cells, count, &stop);
 }
 
 static bool is_cut_short(const struct bench_group *group, unsigned runs)
@@ -122,14 +113,10 @@ static bool is_cut_short(const struct bench_group *group, unsigned runs)
 
 static void sum(struct bench_group *group, unsigned runs)
 {
-	struct measured cells[BENCH_PATHS_MAX];
-	size_t count = group->operation->path_count;
+	struct measured *cells[BENCH_PATHS_MAX];
+	size_t count = cells_of(cells, group, false);
 
-	for (size_t i = 0; i < count; i++)
-		cells[i] = group->lines[i].measured;
 	measure_sum(cells, count, runs);
-	for (size_t i = 0; i < count; i++)
-		group->lines[i].measured = cells[i];
 	bench_compare(group->lines, count);
 }
 

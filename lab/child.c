@@ -162,7 +162,6 @@ static enum weight weight(const char *line)
 
 enum error_kind child_complaint(const struct child *child, char *out, size_t room)
 {
-	enum error_kind kind = ERROR_INPUT;
 	char tail[TAIL + 1];
 	off_t end = lseek(child->complaint, 0, SEEK_END);
 	off_t from = end > TAIL ? end - TAIL : 0;
@@ -179,10 +178,8 @@ enum error_kind child_complaint(const struct child *child, char *out, size_t roo
 	}
 	if (!line)
 		line = tail + strlen(tail);
-	if (weight(line) == WEIGHT_FULL)
-		kind = ERROR_LAB;
 	text_printable(out, room, line, strlen(line));
-	return kind;
+	return weight(line) == WEIGHT_FULL ? ERROR_LAB : ERROR_INPUT;
 }
 
 void child_close(struct child *child)

@@ -43,15 +43,14 @@ static void choose_unseen(struct unseen *out, const struct measure *measure,
 		out->bytes = share;
 }
 
-static bool is_told_to_stop(const struct measure_effort *effort)
+static bool is_told_to_stop(const struct measure_stop *stop)
 {
-	return effort->stop && effort->stop(effort->context);
+	return stop && stop->asked(stop->context);
 }
 
 /* How many rounds make a slice, and slices a pass, found while the path warms up. False: told to
  * stop. */
-static bool warm_up(struct measure *measure, struct measured *cell,
-		    const struct measure_effort *effort)
+static bool warm_up(struct measure *measure, struct measured *cell, const struct measure_stop *stop)
 {
 	double shortest = measure->options.sample_seconds, begin = clock_seconds();
 	size_t rounds = 1;
@@ -60,18 +59,18 @@ static bool warm_up(struct measure *measure, struct measured *cell,
 
 	choose_unseen(&unseen, measure, cell);
 	while (!measure->warm && clock_seconds() - begin < measure->options.warm_seconds) {
-		if (is_told_to_stop(effort))
+		if (is_told_to_stop(stop))
 			return false;
 		workers_run(measure, cell, 1, NULL);
 	}
 	measure->warm = true;
-	if (is_told_to_stop(effort))
+	if (is_told_to_stop(stop))
 		return false;
 	seconds = workers_run(measure, cell, 1, &unseen);
 	while (seconds < shortest / 2) {
 		double more = shortest / seconds;
 
-		if (is_told_to_stop(effort))
+		if (is_told_to_stop(stop))
 			return false;
 		rounds = (size_t)((double)rounds * (more > 64 ? 64 : more)) + 1;
 		seconds = workers_run(measure, cell, rounds, NULL);
@@ -122,7 +121,7 @@ static bool is_good(const struct measured_slice *slice, double best_pace)
 /* Up to three times as many as are wanted, until so many were not disturbed: most noise comes in
  * bursts of some milliseconds. False: told to stop. */
 static bool run_slices(struct measure *measure, struct measured *cell, double *best_pace,
-		       const struct measure_effort *effort)
+		       const struct measure_stop *stop)
 {
 	size_t tries_most = cell->per_pass > 1 ? TRIES_MOST * cell->per_pass : 1, good = 0;
 	struct unseen unseen;
@@ -131,7 +130,7 @@ static bool run_slices(struct measure *measure, struct measured *cell, double *b
 	for (size_t tries = 0; tries < tries_most && good < cell->per_pass; tries++) {
 		const struct measured_slice *slice;
 
-		if (is_told_to_stop(effort))
+		if (is_told_to_stop(stop))
 			return false;
 		run_slice(measure, cell, tries ? NULL : &unseen);
 		slice = &cell->slices[cell->slice_count - 1];
@@ -143,18 +142,18 @@ static bool run_slices(struct measure *measure, struct measured *cell, double *b
 }
 
 /* Over all slices of all cells. */
-static double find_best_pace(const struct measured *cells, size_t count)
+static double find_best_pace(struct measured *const cells[], size_t count)
 {
 	double best = 0;
 
 	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < cells[i].slice_count; k++)
-			best = fmax(best, cells[i].slices[k].pace);
+		for (size_t k = 0; k < cells[i]->slice_count; k++)
+			best = fmax(best, cells[i]->slices[k].pace);
 	return best;
 }
 
-bool measure_pass(struct measure *measure, struct measured *cells, size_t count,
-		  const struct measure_effort *effort)
+bool measure_pass(struct measure *measure, struct measured *const cells[], size_t count,
+		  const struct measure_stop *stop)
 {
 	CLEANUP_FREE size_t *order = xcalloc(count + 1, sizeof(*order));
 	double best_pace = find_best_pace(cells, count);
@@ -163,10 +162,10 @@ bool measure_pass(struct measure *measure, struct measured *cells, size_t count,
 		order[i] = i;
 	shuffle(order, count, &measure->random);
 	for (size_t i = 0; i < count; i++) {
-		struct measured *cell = &cells[order[i]];
+		struct measured *cell = cells[order[i]];
 
-		if ((!cell->rounds && !warm_up(measure, cell, effort)) ||
-		    !run_slices(measure, cell, &best_pace, effort))
+		if ((!cell->rounds && !warm_up(measure, cell, stop)) ||
+		    !run_slices(measure, cell, &best_pace, stop))
 			return false;
 	}
 	return true;
@@ -233,13 +232,13 @@ static void sum_cell(struct measured *cell, unsigned runs)
 		cell->runs = measure_passes(cell->gb_per_s, cell, false);
 }
 
-void measure_sum(struct measured *cells, size_t count, unsigned runs)
+void measure_sum(struct measured *const cells[], size_t count, unsigned runs)
 {
 	double best_pace = find_best_pace(cells, count);
 
 	for (size_t i = 0; i < count; i++) {
-		cells[i].best_pace = best_pace;
-		sum_cell(&cells[i], runs);
+		cells[i]->best_pace = best_pace;
+		sum_cell(cells[i], runs);
 	}
 }
 

@@ -75,10 +75,9 @@ struct measured {
 };
 void measured_free(struct measured *measured);
 
-/* How often, and how long. */
-struct measure_effort {
-	unsigned runs;		     /* 1..STATISTICS_SAMPLES_MAX */
-	bool (*stop)(void *context); /* ends early where this says so; or NULL */
+/* Whether a pass has to end early; asked between slices. NULL in its place: never. */
+struct measure_stop {
+	bool (*asked)(void *context);
 	void *context;
 };
 
@@ -86,17 +85,18 @@ struct measure_effort {
  * One pass: up to four slices of each of the cells, which share extent and number of threads, in an
  * order that changes, after rounds that are not counted. False: told to stop.
  */
-bool measure_pass(struct measure *measure, struct measured *cells, size_t count,
-		  const struct measure_effort *effort);
+bool measure_pass(struct measure *measure, struct measured *const cells[], size_t count,
+		  const struct measure_stop *stop);
 
 /*
- * The runs of the cells, from all passes until now. A pass half of whose slices were disturbed is
- * thrown away; those that are left belong to the runs in turn, so that each run, of several passes
- * with other cells' between them, saw as much of what the machine did meanwhile as any other. A
- * run's figure is the upper quartile of its slices, since interference makes a slice slower and
- * hardly ever faster. Where too few are left, the cell is noisy, and its runs are all passes.
+ * The runs of the cells, 1..STATISTICS_SAMPLES_MAX of each, from all passes until now. A pass half
+ * of whose slices were disturbed is thrown away; those that are left belong to the runs in turn, so
+ * that each run, of several passes with other cells' between them, saw as much of what the machine
+ * did meanwhile as any other. A run's figure is the upper quartile of its slices, since
+ * interference makes a slice slower and hardly ever faster. Where too few are left, the cell is
+ * noisy, and its runs are all passes.
  */
-void measure_sum(struct measured *cells, size_t count, unsigned runs);
+void measure_sum(struct measured *const cells[], size_t count, unsigned runs);
 
 /* After measure_sum: the figure of each pass, at most STATISTICS_SAMPLES_MAX of them; quiet: of
  * those that make the runs; else of all, disturbed or not. What is noisy may be compared in the

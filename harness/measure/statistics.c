@@ -16,9 +16,12 @@ static int ascending(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-static double middle(const double *sorted, size_t count)
+static double quantile(const double *sorted, size_t count, double share)
 {
-	return count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+	double place = share * (double)(count - 1);
+	size_t below = (size_t)place, above = below + 1 < count ? below + 1 : below;
+
+	return sorted[below] + (sorted[above] - sorted[below]) * (place - (double)below);
 }
 
 void statistics_of(struct statistics *out, const double *samples, size_t count)
@@ -28,7 +31,7 @@ void statistics_of(struct statistics *out, const double *samples, size_t count)
 	memcpy(sorted, samples, count * sizeof(*sorted));
 	qsort(sorted, count, sizeof(*sorted), ascending);
 	*out = (struct statistics){ .count = count,
-				    .median = middle(sorted, count),
+				    .median = quantile(sorted, count, 0.5),
 				    .least = sorted[0],
 				    .most = sorted[count - 1] };
 	for (size_t i = 0; i < count; i++)
@@ -40,11 +43,8 @@ void statistics_of(struct statistics *out, const double *samples, size_t count)
 
 double statistics_quantile(double *samples, size_t count, double share)
 {
-	double place = share * (double)(count - 1);
-	size_t below = (size_t)place, above = below + 1 < count ? below + 1 : below;
-
 	qsort(samples, count, sizeof(*samples), ascending);
-	return samples[below] + (samples[above] - samples[below]) * (place - (double)below);
+	return quantile(samples, count, share);
 }
 
 /*
@@ -89,7 +89,7 @@ bool statistics_compare(struct comparison *out, const double *samples, size_t co
 		for (size_t j = 0; j < reference_count; j++)
 			ratios[k++] = samples[i] / reference[j];
 	qsort(ratios, pairs, sizeof(*ratios), ascending);
-	*out = (struct comparison){ .ratio = middle(ratios, pairs),
+	*out = (struct comparison){ .ratio = quantile(ratios, pairs, 0.5),
 				    .low = ratios[out_of - 1],
 				    .high = ratios[pairs - out_of],
 				    .overlap = ratios[0] <= 1 && ratios[pairs - 1] >= 1 };

@@ -390,6 +390,8 @@ END_TEST
 static void fill_line(struct bench_line *line, struct measured_slice *slices, const double *rates,
 		      unsigned passes, bool lost)
 {
+	struct measured *cell = &line->measured;
+
 	for (unsigned i = 0; i < passes; i++)
 		slices[i] = (struct measured_slice){
 			.gb_per_s = rates[i], .pace = 1, .pass = i, .lost = lost
@@ -399,7 +401,7 @@ static void fill_line(struct bench_line *line, struct measured_slice *slices, co
 						   .rounds = 1,
 						   .slices = slices,
 						   .slice_count = passes } };
-	measure_sum(&line->measured, 1, 5);
+	measure_sum(&cell, 1, 5);
 }
 
 /*

@@ -146,17 +146,40 @@ static void count_call(void *to, const void *from, size_t bytes)
 	last_bytes = bytes;
 }
 
+#define CELLS_MOST 2
+
+static void point_to(struct measured **to, struct measured *cells, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		to[i] = &cells[i];
+}
+
+static bool make_pass(struct measure *measure, struct measured *cells, size_t count,
+		      const struct measure_stop *stop)
+{
+	struct measured *pointers[CELLS_MOST];
+
+	point_to(pointers, cells, count);
+	return measure_pass(measure, pointers, count, stop);
+}
+
+static void sum_up(struct measured *cells, size_t count, unsigned runs)
+{
+	struct measured *pointers[CELLS_MOST];
+
+	point_to(pointers, cells, count);
+	measure_sum(pointers, count, runs);
+}
+
 /* Until each cell has its runs, or so many passes were made. */
 static void measure_all(struct measure *measure, struct measured *cells, size_t count,
 			unsigned runs, unsigned passes_most)
 {
-	const struct measure_effort effort = { .runs = runs };
-
 	for (unsigned pass = 0; pass < passes_most; pass++) {
 		bool enough = true;
 
-		ck_assert(measure_pass(measure, cells, count, &effort));
-		measure_sum(cells, count, runs);
+		ck_assert(make_pass(measure, cells, count, NULL));
+		sum_up(cells, count, runs);
 		for (size_t i = 0; i < count; i++)
 			enough &= cells[i].runs == runs && !cells[i].noisy;
 		if (enough)
@@ -225,12 +248,11 @@ START_TEST(what_is_not_counted_fills_the_cache)
 						   .cache = rows[i].cache,
 						   .sample_seconds = 1e-12 };
 		struct measured cell = { .path = &path, .bytes = rows[i].bytes, .threads = 1 };
-		const struct measure_effort effort = { .runs = 5 };
 		struct measure *measure = measure_open(&options, NULL);
 
 		ck_assert_ptr_nonnull(measure);
 		calls = 0;
-		ck_assert(measure_pass(measure, &cell, 1, &effort));
+		ck_assert(make_pass(measure, &cell, 1, NULL));
 		measure_close(measure);
 		/* To find out how long it takes, then for the slice: what is not counted, and one
 		 * round. */
@@ -336,7 +358,7 @@ START_TEST(passes_belong_to_the_runs_in_turn)
 	struct measured cell;
 
 	fill_cell(&cell, slices, 7);
-	measure_sum(&cell, 1, 5);
+	sum_up(&cell, 1, 5);
 	ck_assert(!cell.noisy);
 	ck_assert_uint_eq(cell.runs, 5);
 	ck_assert_uint_eq(cell.disturbed, 0);
@@ -358,7 +380,7 @@ START_TEST(disturbed_passes_are_thrown_away)
 	fill_cell(&cells[1], other, 7);
 	slices[2].lost = slices[3].lost = slices[5].lost = true;
 	slices[6].pace = slices[7].pace = 0.7;
-	measure_sum(cells, 2, 5);
+	sum_up(cells, 2, 5);
 	ck_assert(!cells[0].noisy);
 	ck_assert_uint_eq(cells[0].disturbed, 2);
 	ck_assert_uint_eq(cells[0].runs, 5);
@@ -369,7 +391,7 @@ START_TEST(disturbed_passes_are_thrown_away)
 	/* All the same if the best pace was the other cell's. */
 	for (size_t i = 0; i < 14; i++)
 		slices[i].pace = 0.7;
-	measure_sum(cells, 2, 5);
+	sum_up(cells, 2, 5);
 	ck_assert(cells[0].noisy);
 	ck_assert_uint_eq(cells[0].disturbed, 7);
 	ck_assert(!cells[1].noisy);
@@ -384,7 +406,7 @@ START_TEST(what_was_cut_short_is_not_noisy)
 
 	fill_cell(&cell, slices, 4);
 	slices[0].lost = slices[1].lost = true;
-	measure_sum(&cell, 1, 5);
+	sum_up(&cell, 1, 5);
 	ck_assert(!cell.noisy);
 	ck_assert_uint_eq(cell.runs, 3);
 	ck_assert_double_eq_tol(cell.gb_per_s[0], 13.5, 1e-9);
@@ -401,7 +423,7 @@ START_TEST(what_is_noisy_shows_every_pass)
 	fill_cell(&cell, slices, 7);
 	for (size_t i = 0; i < 6; i++)
 		slices[i].lost = true;
-	measure_sum(&cell, 1, 5);
+	sum_up(&cell, 1, 5);
 	ck_assert(cell.noisy);
 	ck_assert_uint_eq(cell.disturbed, 3);
 	ck_assert_uint_eq(cell.runs, 7);
@@ -474,14 +496,14 @@ START_TEST(it_stops_when_it_is_told_to)
 	struct measure_options options = {
 		.threads = 1, .bytes = 4096, .reads = true, .sample_seconds = 1e-9
 	};
-	static const struct measure_effort effort = { .runs = 5, .stop = at_once };
+	static const struct measure_stop stop = { .asked = at_once };
 	struct measured cell = { .path = &path, .bytes = 4096, .threads = 1 };
 	struct measure *measure = measure_open(&options, NULL);
 
 	ck_assert_ptr_nonnull(measure);
 	calls = 0;
-	ck_assert(!measure_pass(measure, &cell, 1, &effort));
-	measure_sum(&cell, 1, 5);
+	ck_assert(!make_pass(measure, &cell, 1, &stop));
+	sum_up(&cell, 1, 5);
 	measure_close(measure);
 	ck_assert_uint_eq(cell.runs, 0);
 	ck_assert_uint_eq(calls, 0); /* not even to find how many rounds make a slice */
