@@ -18,7 +18,7 @@ exits 0 "the same as plots" bench --op memset --size 16K --size 64K --threads 1 
 check "one file that fetches nothing and runs nothing" sh -c \
 	"grep -q \"content=.default-src 'none'; style-src 'sha256-\" plots.html && ! grep -qE '<script|src=|href=' plots.html"
 check "the style is the one that its policy names" grep -qF "style-src '$(page_hash style plots.html)'" plots.html
-exits 0 "a table of its own choice" bench --op memset --op flush --size 64K --threads 1 --runs 5 --seconds 20
+exits 0 "a table of its own choice" bench --op memset --op flush --size 64K --threads 1 --runs 5 --seconds 12
 check "names the reference" grep -q 'rep-stosb\|rep-stosq\|mov' out
 check "and the crossover of flushing" grep -q '^flushing against movnti' out
 exits 0 "the same as JSON" bench --op memset --size 64K --threads 1 --runs 5 --seconds 20 --json
@@ -51,7 +51,7 @@ check "a program with it" "${CC:-cc}" -no-pie -o slow -I "$top" slow.S $(find "$
 llc=$(getconf LEVEL3_CACHE_SIZE)
 [ "${llc:-0}" -gt 0 ] || llc=$((8 << 20))
 runs "measured" env QUIRKLAB_MODELS="$top/cpu-models" ./slow bench --op memset --size $(((llc + 4095) / 4096 * 4096)) \
-	--threads 1 --runs 5 --seconds 60 --suggest
+	--threads 1 --runs 5 --seconds 30 --suggest
 check "movnti is not called good" sh -c "! grep -E '^ .* movnti .*  good' out"
 if grep -qE '^ .* movnti .*  bad' out; then
 	check "but bad, and the row is there" grep -q '\.quirks = DISPATCH_NT_BAD' out
